@@ -195,13 +195,20 @@ func classifyError(err error) Class {
 		lost       *lostError
 		part       *UnavailableError
 		tooLarge   *TooLargeError
+		slow       *SlowError
+		redirected *RedirectsError
 	)
 	switch {
 	case OutageOf(err) != nil, errors.As(err, &notSent) && notSent.NotSent(), errors.Is(err, context.Canceled):
 		return Final
-	case errors.As(err, &unverified), errors.As(err, &tooLarge):
+	case errors.As(err, &unverified), errors.As(err, &tooLarge), errors.As(err, &redirected):
 		return Answered
-	case errors.As(err, &request), errors.As(err, &lost), errors.As(err, &part):
+	case errors.As(err, &lost):
+		// An action has time to repeat a read of a slow server.
+		return Transient
+	case errors.As(err, &slow):
+		return Answered
+	case errors.As(err, &request), errors.As(err, &part):
 		return Transient
 	}
 	return Answered

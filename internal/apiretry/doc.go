@@ -11,7 +11,8 @@
 //
 //	leader.go     repeats requests that are part of no action, once
 //	transport.go  repeats the requests of a client
-//	limit.go      limits the size of answers
+//	limit.go      limits the size of answers, and the number of redirects
+//	pace.go       ends reads of servers that answer too slowly
 //	create.go     recognizes the object that an earlier attempt has created
 //	request.go    one request and its repetitions: back-off
 //	retrier.go    the budget of one action: outages, the slot of the action

@@ -4,29 +4,81 @@
 package apiretry
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
-// maxAnswer limits the body of an answer in bytes, after decompression. The largest answers are
-// lists, and a list of 10,000 objects with 6 KiB each reaches it. Gzip may compress a thousand
-// bytes into one.
-const maxAnswer = 64 << 20
+const (
+	// maxAnswer limits the body of an answer in bytes, after decompression. The largest answers are
+	// lists, and a list of 10,000 objects with 6 KiB each reaches it. Gzip may compress a thousand
+	// bytes into one.
+	maxAnswer = 64 << 20
+	// maxDiscovery is the limit for lists of API groups. Small objects take many times their size once
+	// they are decoded. A thousand CRDs take less than a mebibyte.
+	maxDiscovery = 16 << 20
+)
+
+// limitKey is the key of a limit in the context of a request.
+type limitKey struct{}
+
+// LimitedTo returns a context for requests whose answers are limited to fewer bytes than others.
+func LimitedTo(ctx context.Context, bytes int64) context.Context {
+	return context.WithValue(ctx, limitKey{}, bytes)
+}
+
+// limitOf returns the limit for the answer to a request.
+func limitOf(req *http.Request) int64 {
+	if limit, ok := req.Context().Value(limitKey{}).(int64); ok {
+		return min(limit, maxAnswer)
+	}
+	if strings.HasSuffix(req.URL.Path, "/api") || strings.HasSuffix(req.URL.Path, "/apis") {
+		return maxDiscovery
+	}
+	return maxAnswer
+}
 
 // TooLargeError is the error of reading an answer that exceeds the limit. The same request gets the
 // same answer again, so it is not repeated.
 type TooLargeError struct {
 	// Server is the host of the API server.
 	Server string
+	// Max is the limit in bytes.
+	Max int64
 }
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the answer of the API server at %s has more than %d bytes", e.Server, maxAnswer)
+	return fmt.Sprintf("the answer of the API server at %s has more than %d bytes", e.Server, e.Max)
 }
 
-// LimitAnswers returns a transport that limits the bodies of answers. Watches and other streams have
+// maxRedirects is the number of redirects that a request may follow.
+const maxRedirects = 5
+
+// RedirectsError is the error of a request that was redirected too often. Without it, the error of
+// net/http would look like that of a server that cannot be reached.
+type RedirectsError struct {
+	// Server is the host of the API server.
+	Server string
+}
+
+// Error implements error.
+func (e *RedirectsError) Error() string {
+	return fmt.Sprintf("the API server at %s has redirected a request more than %d times", e.Server, maxRedirects)
+}
+
+// redirects returns how often a request was redirected.
+func redirects(req *http.Request) int {
+	n := 0
+	for req.Response != nil && req.Response.Request != nil && n <= maxRedirects {
+		req, n = req.Response.Request, n+1
+	}
+	return n
+}
+
+// LimitAnswers returns a transport that limits redirects and the bodies of answers. Watches and other streams have
 // no limit: their readers decode one event at a time. It must be outside of the transport that
 // decompresses, which is the innermost one.
 func LimitAnswers(next http.RoundTripper) http.RoundTripper { return &limitAnswers{next: next} }
@@ -38,15 +90,19 @@ func (t *limitAnswers) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
 func (t *limitAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if redirects(req) > maxRedirects {
+		return nil, &RedirectsError{Server: req.URL.Host}
+	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil || streams(req) || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err
 	}
-	if resp.ContentLength > maxAnswer {
+	exceeded := &TooLargeError{Server: req.URL.Host, Max: limitOf(req)}
+	if resp.ContentLength > exceeded.Max {
 		_ = resp.Body.Close()
-		return nil, &TooLargeError{Server: req.URL.Host}
+		return nil, exceeded
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, server: req.URL.Host, left: maxAnswer}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, exceeded: exceeded, left: exceeded.Max}
 	return resp, nil
 }
 
@@ -54,8 +110,8 @@ func (t *limitAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
 type limitedBody struct {
 	io.ReadCloser
 
-	server string
-	left   int64
+	exceeded *TooLargeError
+	left     int64
 }
 
 // Read implements io.Reader.
@@ -63,7 +119,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	// One byte above the limit shows that there are more.
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {
-		return 0, &TooLargeError{Server: b.server}
+		return 0, b.exceeded
 	}
 	return n, err
 }

@@ -39,14 +39,19 @@ func TestLimitAnswers(t *testing.T) {
 	const announced = "announced"
 	cases := map[string]struct {
 		reason, path string
+		limit        int64
 		answer       *http.Response
 		want         int64
 		err          string
 	}{
-		"Limit":     {reason: "an answer at the limit is read", path: "/api", answer: large(maxAnswer, maxAnswer), want: maxAnswer},
-		"TooLarge":  {reason: "one more byte is an error", path: "/api", answer: large(maxAnswer+1, -1), want: maxAnswer, err: "the answer of the API server at api.example.com:6443 has more than 67108864 bytes"},
-		"Endless":   {reason: "an answer without end is an error", path: "/api", answer: large(1<<40, -1), want: maxAnswer, err: "more than 67108864 bytes"},
+		"Limit":     {reason: "an answer at the limit is read", path: "/api/v1", answer: large(maxAnswer, maxAnswer), want: maxAnswer},
+		"TooLarge":  {reason: "one more byte is an error", path: "/api/v1", answer: large(maxAnswer+1, -1), want: maxAnswer, err: "the answer of the API server at api.example.com:6443 has more than 67108864 bytes"},
+		"Endless":   {reason: "an answer without end is an error", path: "/api/v1", answer: large(1<<40, -1), want: maxAnswer, err: "more than 67108864 bytes"},
 		"Announced": {reason: "an announced length is not read", path: "/api", answer: large(maxAnswer+1, maxAnswer+1), err: announced},
+		"Group":     {reason: "lists of API groups have a lower limit", path: "/proxy/apis", answer: large(maxDiscovery+1, -1), want: maxDiscovery, err: "more than 16777216 bytes"},
+		"Groups":    {reason: "so do those of the core", path: "/api", answer: large(maxDiscovery, maxDiscovery), want: maxDiscovery},
+		"Lower":     {reason: "a request may have a lower limit", path: "/api/v1", limit: 1000, answer: large(1001, -1), want: 1000, err: "more than 1000 bytes"},
+		"Higher":    {reason: "but no higher one", path: "/api/v1", limit: 1 << 40, answer: large(maxAnswer+1, maxAnswer+1), err: announced},
 		"Watch":     {reason: "a watch has no limit", path: "/api?watch=true", answer: large(maxAnswer+2, -1), want: maxAnswer + 2},
 		"Logs":      {reason: "followed logs have no limit", path: "/log?follow=true", answer: large(maxAnswer+2, -1), want: maxAnswer + 2},
 		"Text":      {reason: "other logs have one", path: "/log", answer: large(maxAnswer+2, -1), want: maxAnswer, err: "more than 67108864 bytes"},
@@ -54,7 +59,11 @@ func TestLimitAnswers(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.example.com:6443"+tc.path, http.NoBody)
+			ctx := t.Context()
+			if tc.limit > 0 {
+				ctx = LimitedTo(ctx, tc.limit)
+			}
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com:6443"+tc.path, http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,6 +63,46 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// TestReleaseSlotAfter: a slot is released after a time, and acquired again by the returned function.
+func TestReleaseSlotAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		released, acquired := 0, 0
+		r := New(t.Context(), Options{Now: time.Now, ReleaseSlot: func() func() {
+			released++
+			return func() { acquired++ }
+		}})
+		defer r.End()
+		for _, tc := range []struct {
+			after time.Duration
+			want  int
+		}{{time.Second - 1, 0}, {time.Second + 1, 1}} {
+			resume := r.ReleaseSlotAfter(time.Second)
+			time.Sleep(tc.after)
+			synctest.Wait()
+			if released != tc.want || acquired != 0 {
+				t.Errorf("after %s: released %d times, acquired %d times", tc.after, released, acquired)
+			}
+			resume()
+			time.Sleep(time.Minute)
+			if released != tc.want || acquired != tc.want {
+				t.Errorf("after the end: released %d times, acquired %d times", released, acquired)
+			}
+		}
+		// Both happen at the same time.
+		for range 100 {
+			resume := r.ReleaseSlotAfter(time.Second)
+			time.Sleep(time.Second)
+			resume()
+			synctest.Wait()
+			if released != acquired {
+				t.Fatalf("released %d times, acquired %d times", released, acquired)
+			}
+		}
+		(*Retrier)(nil).ReleaseSlotAfter(time.Second)()
+	})
+}
+
 // TestConcurrentWrites: the request decides how a conflict is handled. It is not repeated
 // for ever.
 func TestConcurrentWrites(t *testing.T) {

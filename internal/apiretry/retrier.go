@@ -49,6 +49,9 @@ type Options struct {
 	// ReleaseSlot, if set, releases the slot of the action while that waits. The returned
 	// function acquires a slot again and may block. There are no concurrent calls.
 	ReleaseSlot func() (resume func())
+	// Remote is true if the server may be that of a tenant. The action then releases its slot also
+	// while it waits for the answer to a request.
+	Remote bool
 	// Faults, if set, holds when servers could not be reached, for all actions of the process.
 	Faults *Faults
 	// StopCause, if set, is the cause of a cancellation that stops the action; see Stop. Other
@@ -186,6 +189,30 @@ func (r *Retrier) ReleaseSlot() (resume func()) {
 		return func() {}
 	}
 	return r.slot.free()
+}
+
+// ReleaseSlotAfter releases the slot of the action if the returned function is not called within d,
+// and until it is called.
+func (r *Retrier) ReleaseSlotAfter(d time.Duration) (resume func()) {
+	if r == nil {
+		return func() {}
+	}
+	var mu sync.Mutex
+	ended, acquire := false, func() {}
+	timer := time.AfterFunc(d, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !ended {
+			acquire = r.ReleaseSlot()
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		acquire()
+	}
 }
 
 // Own sets the names of the admission webhooks that the release itself configures, and of the APIs

@@ -198,6 +198,12 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	defer cancel(nil)
 	timer := time.AfterFunc(tryTimeout, func() { cancel(errSilent) })
 	defer timer.Stop()
+	if t.retrier.options.Remote {
+		ctx = Paced(ctx)
+		defer t.retrier.ReleaseSlotAfter(patience)()
+	} else {
+		ctx = unpaced(ctx)
+	}
 	defer context.AfterFunc(t.retrier.inFlight, func() { cancel(ErrStopped) })()
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err == nil {

@@ -25,6 +25,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cancel"
+	"github.com/pintle-dev/pintle/internal/fair"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -36,9 +37,9 @@ type Task func(ctx context.Context, idle func() (resume func())) release.Outcome
 // Pool runs tasks. It is a manager Runnable: tasks run from Start until its context ends. Start
 // returns after all of them have returned. All methods may be called concurrently.
 type Pool struct {
-	slots chan struct{}
-	// entry admits one attempt at a time to the wait for its first slot.
-	entry   chan struct{}
+	size int
+	// slots are shared by namespaces.
+	slots   *fair.Semaphore
 	enqueue func(types.NamespacedName)
 
 	mu       sync.Mutex
@@ -65,10 +66,10 @@ type attempt struct {
 }
 
 // NewPool returns a pool with the given number of slots. It calls enqueue when an attempt has
-// ended; enqueue must not block.
-func NewPool(slots int, enqueue func(types.NamespacedName)) *Pool {
+// ended; enqueue must not block. now is the clock by which namespaces share the slots.
+func NewPool(slots int, now func() time.Time, enqueue func(types.NamespacedName)) *Pool {
 	return &Pool{
-		slots: make(chan struct{}, slots), entry: make(chan struct{}, 1), enqueue: enqueue,
+		size: slots, slots: fair.New(fair.Options{Size: slots, Now: now}), enqueue: enqueue,
 		attempts: map[types.NamespacedName]*attempt{},
 	}
 }
@@ -114,7 +115,7 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, task Task) {
 	defer p.running.Done()
 	defer a.end()
-	outcome := p.perform(ctx, a.info, task)
+	outcome := p.perform(ctx, key.Namespace, a.info, task)
 	outcome.Announced = a.info.Started
 	p.mu.Lock()
 	a.outcome = &outcome
@@ -122,45 +123,36 @@ func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, ta
 	p.enqueue(key)
 }
 
-// perform runs a task in a slot. A panic ends the attempt only and not the process with all other
+// perform runs a task in a slot of a namespace. A panic ends the attempt only and not the process with all other
 // attempts.
-func (p *Pool) perform(ctx context.Context, info Info, task Task) (outcome release.Outcome) {
+func (p *Pool) perform(ctx context.Context, namespace string, info Info, task Task) (outcome release.Outcome) {
 	outcome = release.Outcome{Action: info.Action, Desired: info.Desired}
-	if err := p.take(ctx); err != nil {
+	if err := p.take(ctx, namespace); err != nil {
 		outcome.Err, outcome.Cancelled = err, true
 		return outcome
 	}
-	defer func() { <-p.slots }()
+	defer p.slots.Release(namespace)
 	defer func() {
 		if cause := recover(); cause != nil {
 			outcome.Err = fmt.Errorf("%s panicked: %v", release.Name(info.Action), cause)
 			logr.FromContextOrDiscard(ctx).Error(outcome.Err, "Attempt panicked", "stack", string(debug.Stack()))
 		}
 	}()
-	return task(ctx, p.idle)
+	return task(ctx, func() func() { return p.idle(namespace) })
 }
 
 var errNotStarted = errors.New("cancelled before the action started")
 
-// take acquires a first slot. Attempts enter this wait one at a time, so an attempt that resumes
-// after a wait competes with at most one of them.
-func (p *Pool) take(ctx context.Context) error {
-	select {
-	case p.entry <- struct{}{}:
-		defer func() { <-p.entry }()
-	case <-ctx.Done():
+// take acquires a first slot.
+func (p *Pool) take(ctx context.Context, namespace string) error {
+	if p.slots.Acquire(ctx, namespace) != nil {
 		return errNotStarted
 	}
-	select {
-	case p.slots <- struct{}{}:
-		if ctx.Err() == nil && p.started() {
-			return nil
-		}
-		// Select chooses at random between two ready cases, and a stopping pool may not have
-		// cancelled ctx yet.
-		<-p.slots
-	case <-ctx.Done():
+	// A stopping pool may not have cancelled ctx yet.
+	if p.started() {
+		return nil
 	}
+	p.slots.Release(namespace)
 	return errNotStarted
 }
 
@@ -171,11 +163,11 @@ func (p *Pool) started() bool {
 	return p.base != nil
 }
 
-// idle releases the slot of the caller. resume acquires a slot again and cannot be cancelled,
-// because the task needs it to end.
-func (p *Pool) idle() (resume func()) {
-	<-p.slots
-	return func() { p.slots <- struct{}{} }
+// idle releases the slot of the caller. resume acquires a slot again, before all first ones. It cannot
+// be cancelled, because the task needs it to end.
+func (p *Pool) idle(namespace string) (resume func()) {
+	p.slots.Release(namespace)
+	return func() { p.slots.Resume(namespace) }
 }
 
 // Stats returns the number of attempts that have not ended, of slots, and of used slots.
@@ -187,7 +179,7 @@ func (p *Pool) Stats() (inProgress, slots, used int) {
 			inProgress++
 		}
 	}
-	return inProgress, cap(p.slots), len(p.slots)
+	return inProgress, p.size, p.slots.Used()
 }
 
 // Running returns the running attempt for key; nil if there is none.

@@ -41,7 +41,7 @@ type fixture struct {
 func newFixture(t *testing.T, slots int) *fixture {
 	t.Helper()
 	f := &fixture{stopped: make(chan error, 1)}
-	f.Pool = NewPool(slots, f.record)
+	f.Pool = NewPool(slots, time.Now, f.record)
 	ctx, stop := context.WithCancel(t.Context())
 	f.stop = stop
 	go func() { f.stopped <- f.Start(ctx) }()
@@ -183,8 +183,8 @@ func TestSlots(t *testing.T) {
 		}
 		close(end)
 		synctest.Wait()
-		if len(f.enqueuedKeys()) != 7 || most != 2 || len(f.slots) != 0 {
-			t.Errorf("%d of 7 ended, %d at the same time, %d slots are still taken", len(f.enqueuedKeys()), most, len(f.slots))
+		if len(f.enqueuedKeys()) != 7 || most != 2 || f.slots.Used() != 0 {
+			t.Errorf("%d of 7 ended, %d at the same time, %d slots are still taken", len(f.enqueuedKeys()), most, f.slots.Used())
 		}
 	})
 }
@@ -230,12 +230,12 @@ func TestIdleReleasesSlot(t *testing.T) {
 			return release.Outcome{}
 		})
 		synctest.Wait()
-		if len(f.slots) != 0 {
+		if f.slots.Used() != 0 {
 			t.Fatal("an idle attempt holds its slot")
 		}
 		f.Begin(t.Context(), otherKey, info(0), hold(end))
 		synctest.Wait()
-		if len(f.slots) != 1 {
+		if f.slots.Used() != 1 {
 			t.Fatal("the slot was not used by another attempt")
 		}
 		close(goOn)
@@ -251,13 +251,41 @@ func TestIdleReleasesSlot(t *testing.T) {
 		}
 		close(end)
 		synctest.Wait()
-		if !resumed || len(f.enqueuedKeys()) != 2 || len(f.slots) != 0 {
-			t.Errorf("resumed %t, %d of 2 ended, %d slots are still taken", resumed, len(f.enqueuedKeys()), len(f.slots))
+		if !resumed || len(f.enqueuedKeys()) != 2 || f.slots.Used() != 0 {
+			t.Errorf("resumed %t, %d of 2 ended, %d slots are still taken", resumed, len(f.enqueuedKeys()), f.slots.Used())
 		}
 	})
 }
 
-// TestResumeBeforeBegin: at most one new attempt gets a slot before a task that resumes.
+// TestNamespacesShareSlots: the attempts of a namespace whose tasks keep their slots for long wait
+// longer than the one of another namespace.
+func TestNamespacesShareSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 1)
+		var order []string
+		begin := func(namespace, name string) {
+			f.Begin(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, info(0), func(_ context.Context, idle func() func()) release.Outcome {
+				order = append(order, name)
+				idle()()
+				time.Sleep(time.Second)
+				return release.Outcome{}
+			})
+			synctest.Wait()
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			begin("busy", name)
+		}
+		begin("other", "d")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := "a d b c"; strings.Join(order, " ") != want || f.slots.Used() != 0 {
+			t.Errorf("the order is %v, not %s; %d slots are used", order, want, f.slots.Used())
+		}
+	})
+}
+
+// TestResumeBeforeBegin: no new attempt gets a slot before a task that resumes.
 func TestResumeBeforeBegin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -285,7 +313,7 @@ func TestResumeBeforeBegin(t *testing.T) {
 		synctest.Wait()
 		close(end)
 		synctest.Wait()
-		if before < 0 || before > 2 || len(f.enqueuedKeys()) != 6 {
+		if before != 1 || len(f.enqueuedKeys()) != 6 {
 			t.Errorf("%d began before the task resumed, %d of 6 ended", before, len(f.enqueuedKeys()))
 		}
 	})
@@ -385,12 +413,12 @@ func TestOutdatedAndCancelled(t *testing.T) {
 // once.
 func TestTakeAfterCancel(t *testing.T) {
 	t.Parallel()
-	p := NewPool(1, func(types.NamespacedName) {})
+	p := NewPool(1, time.Now, func(types.NamespacedName) {})
 	p.base = t.Context()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 64 {
-		if err := p.take(ctx); !errors.Is(err, errNotStarted) || len(p.slots) != 0 {
+		if err := p.take(ctx, ""); !errors.Is(err, errNotStarted) || p.slots.Used() != 0 {
 			t.Fatalf("a cancelled attempt took a slot: %v", err)
 		}
 	}
@@ -429,7 +457,7 @@ func TestContexts(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, func(types.NamespacedName) {})
+		p := NewPool(1, time.Now, func(types.NamespacedName) {})
 		if !p.NeedLeaderElection() {
 			t.Error("tasks run without leader election")
 		}
@@ -515,8 +543,8 @@ func TestPanic(t *testing.T) {
 				if got.Desired.Generation != 7 || got.Action != (release.Install{}) {
 					t.Errorf("the outcome has another action: %+v", got)
 				}
-				if len(f.enqueuedKeys()) != 1 || len(f.slots) != 0 {
-					t.Errorf("%d calls of enqueue, %d slots used", len(f.enqueuedKeys()), len(f.slots))
+				if len(f.enqueuedKeys()) != 1 || f.slots.Used() != 0 {
+					t.Errorf("%d calls of enqueue, %d slots used", len(f.enqueuedKeys()), f.slots.Used())
 				}
 			})
 		})
@@ -574,8 +602,8 @@ func TestConcurrentUse(t *testing.T) {
 			t.Error(err)
 		}
 		// A worker may forget an outcome before the call of enqueue, so these are not counted.
-		if begun == 0 || len(f.slots) != 0 {
-			t.Errorf("%d attempts began, %d slots are still taken", begun, len(f.slots))
+		if begun == 0 || f.slots.Used() != 0 {
+			t.Errorf("%d attempts began, %d slots are still taken", begun, f.slots.Used())
 		}
 	})
 }

@@ -26,6 +26,8 @@ type Artifact struct {
 	URL string
 	// Digest is "<algorithm>:<hex>" of the bytes at URL; required.
 	Digest string
+	// Tenant is the namespace that the artifact is read for. It identifies no artifact.
+	Tenant string
 
 	// result is that of a download; nil if there was none.
 	result *result
@@ -51,7 +53,9 @@ type Identity struct {
 // result is the result of a download. It does not change.
 type result struct {
 	archive []byte
-	err     error
+	// facts are those of the archive; nil if they were cached.
+	facts *remote.Facts
+	err   error
 }
 
 // Unreadable returns the error of reading the archive with the URL of the artifact.

@@ -5,7 +5,6 @@ package chart
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -68,15 +67,11 @@ func (s *Store) start(ctx context.Context, a Artifact) *download {
 func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	grace := time.AfterFunc(s.grace, func() { s.markLate(d) })
 	slow := time.AfterFunc(SlowAfter, func() { s.markSlow(d) })
-	d.host.slots <- struct{}{}
-	begun := s.clock()
-	r := s.fetch(ctx, d.artifact)
-	failure := r.err
-	if _, unread := errors.AsType[*Unread](failure); unread {
-		failure = nil // the download has succeeded
+	r := s.archive(ctx, d)
+	if r.err == nil {
+		// Charts that take long to read must not delay downloads from their server.
+		r = s.read(ctx, d.artifact, r.archive)
 	}
-	s.observe(s.clock().Sub(begun), int64(len(r.archive)), failure)
-	<-d.host.slots
 	grace.Stop()
 	slow.Stop()
 

@@ -4,6 +4,7 @@
 package chart
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,9 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 // The times in this file are those of synctest's clock, and exact.
@@ -127,6 +131,7 @@ func TestSilentServerBlocksNoCaller(t *testing.T) {
 		if waited := time.Since(begun); waited != DefaultGrace {
 			t.Errorf("the others waited for %s more", waited-DefaultGrace)
 		}
+		synctest.Wait()
 		// Callers wait for a healthy server.
 		if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "well"); err != nil {
 			t.Errorf("another server: %v", err)
@@ -144,6 +149,68 @@ func TestSilentServerBlocksNoCaller(t *testing.T) {
 			t.Errorf("downloads that have ended are left: %v, %v", s.running, s.hosts)
 		}
 	})
+}
+
+// TestChartsThatAreRead: charts that take long to read delay no download from their server, and are
+// read for their tenant.
+func TestChartsThatAreRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(pack(t, "note", "1.2.3"))
+		s, tenants := srv.storeWith(Options{NoCache: true}), make(chan string, downloadsPerHost+1)
+		end := make(chan struct{})
+		s.charts = remote.New(calledBack(func(c worker.Call) { tenants <- c.Tenant; <-end }))
+		for i := range downloadsPerHost + 1 {
+			a := srv.artifact("well", fmt.Sprint(i))
+			a.Tenant = "prod"
+			_ = pending(t, s, a, fmt.Sprint(i))
+		}
+		synctest.Wait()
+		if n := len(tenants); n != downloadsPerHost+1 || <-tenants != "prod" {
+			t.Errorf("%d charts are read", n)
+		}
+		if most := srv.requests("well"); most != downloadsPerHost+1 {
+			t.Errorf("%d downloads", most)
+		}
+		close(end)
+	})
+}
+
+// TestCachedArchiveIsRead: an archive that is cached without its facts is read in the background, and
+// not downloaded again. The facts of a result need no cache.
+func TestCachedArchiveIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(pack(t, "note", "1.2.3"))
+		s := srv.store()
+		alive := s.charts
+		s.charts = remote.New(calledBack(func(worker.Call) {}))
+		if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "app"); err == nil {
+			t.Fatal("the chart was read")
+		}
+		s.charts = remote.New(calledBack(func(worker.Call) { time.Sleep(time.Minute) }))
+		p := pending(t, s, srv.artifact("well", "a"), "app")
+		<-p.Ended
+		s.charts = alive
+		if id, _, err := s.Identify(t.Context(), srv.artifact("well", "b"), "app"); err != nil || id.Name != "note" || srv.requests("well") != 1 {
+			t.Errorf("%v, %v, %d downloads", id, err, srv.requests("well"))
+		}
+		facts := remote.Facts{Name: "known"}
+		s.cache = newCache(0)
+		s.charts = remote.New(calledBack(func(worker.Call) { t.Error("it is read again") }))
+		a := Artifact{Digest: "other", result: &result{facts: &facts}}
+		if got, err := s.Facts(t.Context(), a); err != nil || got != facts {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// calledBack is a worker that calls a function, and is not available then.
+type calledBack func(worker.Call)
+
+func (f calledBack) Call(_ context.Context, c worker.Call, _ worker.Answer) ([]byte, error) {
+	f(c)
+	return nil, &worker.Unavailable{}
 }
 
 // TestServerThatWasLate: callers wait for a server again after its late downloads have ended.

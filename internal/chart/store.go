@@ -112,15 +112,12 @@ func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identi
 	s.mu.Lock()
 	a.result = s.takeResult(a, waiter)
 	known, ok := s.cache.facts.Get(a.Digest)
-	archive, cached := s.cache.archives.Get(a.Digest)
 	s.mu.Unlock()
 	if ok {
 		return identityOf(known), a, nil
 	}
-	if !a.Fetched() && cached {
-		a.result = &result{archive: archive}
-	}
 	if a.result == nil {
+		// A cached archive is not downloaded again, and read in the background.
 		var err error
 		if a.result, err = s.await(ctx, a, waiter); err != nil {
 			return Identity{}, a, err
@@ -145,6 +142,9 @@ func (s *Store) Facts(ctx context.Context, a Artifact) (remote.Facts, error) {
 	s.mu.Unlock()
 	if ok {
 		return known, nil
+	}
+	if a.Fetched() && a.result.facts != nil {
+		return *a.result.facts, nil
 	}
 	archive, err := s.Load(ctx, a)
 	if err != nil {
@@ -242,31 +242,61 @@ func waitError(ctx context.Context, a Artifact) error {
 	return fmt.Errorf("the wait for artifact %s ended: %w", redacted(a.URL), context.Cause(ctx))
 }
 
-// fetch downloads an artifact, and caches its bytes and facts. A panic on hostile input becomes an
-// error.
-func (s *Store) fetch(ctx context.Context, a Artifact) (r *result) {
+// archive returns the cached archive, or else downloads it.
+func (s *Store) archive(ctx context.Context, d *download) *result {
+	s.mu.Lock()
+	archive, cached := s.cache.archives.Get(d.artifact.Digest)
+	s.mu.Unlock()
+	if cached {
+		return &result{archive: archive}
+	}
+	d.host.slots <- struct{}{}
+	defer func() { <-d.host.slots }()
+	begun := s.clock()
+	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
+	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
+	return r
+}
+
+// recovered calls get. A panic on hostile input becomes an error.
+func recovered(a Artifact, get func() *result) (r *result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redacted(a.URL), cause)}
 		}
 	}()
+	return get()
+}
+
+// fetch downloads an artifact and caches its bytes.
+func (s *Store) fetch(ctx context.Context, a Artifact) *result {
 	archive, err := a.get(ctx, s.client, s.maxBytes)
 	if err != nil {
 		return &result{err: err}
 	}
 	s.mu.Lock()
 	s.cache.keepArchive(a.Digest, archive)
+	s.mu.Unlock()
+	return &result{archive: archive}
+}
+
+// read adds the facts of an archive to a result, and caches them.
+func (s *Store) read(ctx context.Context, a Artifact, archive []byte) *result {
+	s.mu.Lock()
 	known := s.cache.facts.Contains(a.Digest)
 	s.mu.Unlock()
-	if !known {
-		_, err = s.identify(ctx, a, archive)
+	if known {
+		return &result{archive: archive}
 	}
-	return &result{archive: archive, err: err}
+	return recovered(a, func() *result {
+		facts, err := s.identify(ctx, a, archive)
+		return &result{archive: archive, facts: &facts, err: err}
+	})
 }
 
 // identify returns and caches the facts of an archive.
 func (s *Store) identify(ctx context.Context, a Artifact, archive []byte) (remote.Facts, error) {
-	facts, err := s.charts.Identify(ctx, a.Digest, archive)
+	facts, err := s.charts.Identify(ctx, a.Tenant, a.Digest, archive)
 	if err != nil {
 		return facts, a.Unreadable(err)
 	}

@@ -17,6 +17,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 const (
@@ -233,6 +235,8 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 			return nil, err
 		}
 		config.Wrap(g.wrap)
+		// Outside of the gate: a server that is slow can be reached.
+		config.Wrap(apiretry.Pace)
 		if g.tokens != nil {
 			// Outside of the gate: a missing token is not a failure of the cluster.
 			config.Wrap(g.tokens.wrap)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,6 +81,27 @@ func TestAnswersAreLimited(t *testing.T) {
 		}
 		if connection.gate != nil && connection.gate.isOpen() {
 			t.Errorf("%s: the breaker is open", name)
+		}
+	}
+}
+
+// TestPaced: reads of other clusters are limited in time, and those of the own cluster are not.
+func TestPaced(t *testing.T) {
+	t.Parallel()
+	pace := fmt.Sprintf("%T", apiretry.Pace(nil))
+	for name, id := range map[string]Identity{"Local": {User: "u"}, "Remote": {Kubeconfig: kubeconfigFor("http://other", "t")}} {
+		pool, _ := newPool(t, &rest.Config{Host: "http://own"})
+		found := false
+		for next := pool.mustFor(t, id).HTTPClient().Transport; next != nil; {
+			found = found || fmt.Sprintf("%T", next) == pace
+			around, ok := next.(interface{ WrappedRoundTripper() http.RoundTripper })
+			if !ok {
+				break
+			}
+			next = around.WrappedRoundTripper()
+		}
+		if found != (name == "Remote") {
+			t.Errorf("%s: paced is %t", name, found)
 		}
 	}
 }

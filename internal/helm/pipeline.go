@@ -131,7 +131,8 @@ func (r *run) load(ctx context.Context) (remote.Chart, error) {
 		return remote.Chart{}, fmt.Errorf("could not load chart: %w", err)
 	}
 	return remote.Chart{
-		Name: r.job.Desired.Chart.Name, Version: r.job.Desired.Chart.Version, Digest: r.job.Artifact.Digest, Archive: archive,
+		Tenant: r.job.Origin.Namespace,
+		Name:   r.job.Desired.Chart.Name, Version: r.job.Desired.Chart.Version, Digest: r.job.Artifact.Digest, Archive: archive,
 		Values: r.job.Values, PostRender: remote.PostRenderOf(r.job.Spec, r.job.Defaults),
 	}, nil
 }
@@ -174,6 +175,7 @@ func (r *run) crdsOf(ctx context.Context, c remote.Chart) (remote.CRDs, error) {
 	if !facts.CRDs {
 		return remote.CRDs{}, nil
 	}
+	defer r.job.retrier.ReleaseSlotAfter(renderPatience)()
 	all, err := r.remote.CRDs(ctx, c)
 	return all, loadError(r.job.Artifact, err)
 }
@@ -260,6 +262,10 @@ func (c *creation) render(ctx context.Context) error {
 	return err
 }
 
+// renderPatience is the time for which an action that waits for a worker keeps its slot. Most charts
+// are rendered sooner.
+const renderPatience = time.Second
+
 // rendering renders a chart for the release of the job. Unless they are given, the capabilities are
 // those that are cached for the cluster.
 func (r *run) rendering(ctx context.Context, in remote.Rendering) (*remote.Rendered, error) {
@@ -274,6 +280,7 @@ func (r *run) rendering(ctx context.Context, in remote.Rendering) (*remote.Rende
 	if err != nil {
 		return nil, err
 	}
+	defer r.job.retrier.ReleaseSlotAfter(renderPatience)()
 	rendered, err := r.remote.Render(ctx, in, connection)
 	return rendered, loadError(r.job.Artifact, err)
 }

@@ -151,6 +151,8 @@ func (r *run) report(out *release.Outcome, err error) {
 
 // retriable is a connection whose requests can be repeated.
 type retriable interface {
+	// Local reports whether the cluster is the controller's own.
+	Local() bool
 	// Server returns the address of the API server for messages.
 	Server() string
 	// WithRetrier returns a connection that repeats requests.
@@ -169,8 +171,8 @@ func (r *Runner) withRetries(ctx context.Context, getter genericclioptions.RESTC
 	// Newer inputs only end waits. The action may go on for long, and needs its requests.
 	retrier := apiretry.New(cancel.Ending(ctx), apiretry.Options{
 		Now: r.now, Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), ReleaseSlot: job.Idle, StopCause: release.ErrShutdown,
-		Faults: &r.faults,
-		Log:    logr.FromContextOrDiscard(ctx),
+		Faults: &r.faults, Remote: !connection.Local(),
+		Log: logr.FromContextOrDiscard(ctx),
 	})
 	return connection.WithRetrier(retrier), retrier
 }

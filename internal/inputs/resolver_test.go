@@ -425,7 +425,7 @@ func TestFetchChart(t *testing.T) {
 			t.Fatal(err)
 		}
 		fetched, err := r.FetchChart(t.Context(), app(), want)
-		if err != nil || !fetched.Artifact.Fetched() {
+		if err != nil || !fetched.Artifact.Fetched() || fetched.Artifact.Tenant != "prod" {
 			t.Errorf("fetched: %t, %v", fetched.Artifact.Fetched(), err)
 		}
 		fetched.Artifact = want.Artifact

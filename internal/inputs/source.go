@@ -104,6 +104,7 @@ func sourceUnreadable(kind string, key types.NamespacedName, err error) error {
 
 // identify returns the identity of the source's chart, and the artifact as the store returned it.
 func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src source) (release.Chart, chart.Artifact, error) {
+	src.artifact.Tenant = hr.Namespace
 	id, artifact, err := r.charts.Identify(ctx, src.artifact, waiterKey(hr))
 	if err != nil {
 		return release.Chart{}, artifact, downloadBlocked(err)

@@ -502,7 +502,9 @@ func TestShare(t *testing.T) {
 		{"one processor has two processes, of which one may wait for callbacks", gib, 1, Shares{2, 256 * mebibyte, 384 * mebibyte}, true},
 		{"much memory and many processors", 4 * gib, 8, Shares{8, 256 * mebibyte, 1536 * mebibyte}, true},
 		{"little memory and many processors", gib, 8, Shares{2, 256 * mebibyte, 384 * mebibyte}, true},
-		{"one process", 768 * mebibyte, 2, Shares{1, 256 * mebibyte, 416 * mebibyte}, true},
+		{"two smaller processes", 768 * mebibyte, 2, Shares{2, 176 * mebibyte, 320 * mebibyte}, true},
+		{"one process", 731 * mebibyte, 2, Shares{1, 256 * mebibyte, 731*mebibyte - 731*mebibyte/8 - 256*mebibyte}, true},
+		{"the least memory for two", 732 * mebibyte, 2, Shares{2, (732*mebibyte - 732*mebibyte/8 - 320*mebibyte) / 2, 320 * mebibyte}, true},
 		{"one small process", 512 * mebibyte, 2, Shares{1, 128 * mebibyte, 320 * mebibyte}, true},
 		{"too little", 510 * mebibyte, 2, Shares{}, false},
 	} {

@@ -72,13 +72,11 @@ func (p *Pool) warm(ctx context.Context) {
 	if p.isClosed() {
 		return
 	}
-	select {
-	case p.slots <- struct{}{}:
-	default:
+	if !p.slots.TryAcquire() {
 		return
 	}
 	p.warming.Go(func() {
-		defer func() { <-p.slots }()
+		defer p.slots.Release("")
 		if !p.needsWarm() {
 			return
 		}

@@ -133,6 +133,9 @@ const (
 	// minMemoryLimit is the least memory of a worker process. The Go runtime and the packages of an
 	// executable take a part of it before the first call.
 	minMemoryLimit = 128 * mebibyte
+	// minSharedLimit is the least memory of each of two worker processes. One process with more would
+	// render a few more charts, but one chart could delay all others.
+	minSharedLimit = 160 * mebibyte
 	// DefaultMemoryLimit is the memory of a worker process if there is enough, in bytes.
 	DefaultMemoryLimit = 256 * mebibyte
 	// DefaultSize is the number of worker processes if there is enough memory and no more processors.
@@ -163,7 +166,11 @@ func Share(limit int64, processors int) (Shares, bool) {
 	if rest < minMemoryLimit {
 		return Shares{}, false
 	}
-	s := Shares{Size: int(max(1, min(int64(most), rest/DefaultMemoryLimit))), MemoryLimit: min(DefaultMemoryLimit, rest)}
+	s := Shares{Size: int(max(1, min(int64(most), rest/DefaultMemoryLimit)))}
+	if s.Size == 1 && rest >= 2*minSharedLimit {
+		s.Size = 2
+	}
+	s.MemoryLimit = min(DefaultMemoryLimit, rest/int64(s.Size))
 	s.Parent = limit - int64(s.Size)*s.MemoryLimit
 	return s, true
 }

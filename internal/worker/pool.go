@@ -11,17 +11,24 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/fair"
 )
+
+// reserve is the recent usage of a tenant, about that of 10 seconds in the last minute, above which
+// it does not get the last free process if other tenants have used some recently.
+const reserve = 10 * time.Second
 
 // ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("the pool of worker processes is closed")
 
-// Pool is a Caller that runs the handler in worker processes. A process runs one call at a time, and
-// further calls are queued in their order. It is safe for concurrent use.
+// Pool is a Caller that runs the handler in worker processes. A process runs one call at a time.
+// Further calls are queued, and those of the tenant that has used the least go first, see
+// package fair. It is safe for concurrent use.
 type Pool struct {
 	options Options
-	// slots has an element for each call that runs, and each process that is started.
-	slots chan struct{}
+	// slots has a used slot for each call that runs, and each process that is started.
+	slots *fair.Semaphore
 	// closed is closed by Close.
 	closed chan struct{}
 	// starter starts processes. It is set by the first start.
@@ -60,8 +67,9 @@ type Stats struct {
 func New(o Options) *Pool {
 	o = o.withDefaults()
 	return &Pool{
-		options: o, slots: make(chan struct{}, o.Size), closed: make(chan struct{}), starter: sync.OnceValue(newStarter),
-		busy: map[*process]struct{}{}, stats: Stats{Deaths: make(map[Limit]int64)},
+		options: o, closed: make(chan struct{}), starter: sync.OnceValue(newStarter),
+		slots: fair.New(fair.Options{Size: o.Size, Reserve: reserve, Now: o.Now}),
+		busy:  map[*process]struct{}{}, stats: Stats{Deaths: make(map[Limit]int64)},
 	}
 }
 
@@ -75,12 +83,12 @@ func (p *Pool) Call(ctx context.Context, c Call, answer Answer) ([]byte, error) 
 		return nil, &TooLarge{Payload: "request", Size: int64(len(c.Request)), Max: most}
 	}
 	since := p.options.Now()
-	err := p.queue(ctx)
+	err := p.queue(ctx, c.Tenant)
 	p.options.Waited(p.options.Now().Sub(since))
 	if err == nil {
 		var response []byte
 		response, err = p.callTwice(ctx, c, answer)
-		<-p.slots
+		p.slots.Release(c.Tenant)
 		if p.needsWarm() {
 			p.warm(context.WithoutCancel(ctx))
 		}
@@ -94,26 +102,23 @@ func (p *Pool) Call(ctx context.Context, c Call, answer Answer) ([]byte, error) 
 	return nil, err
 }
 
-// queue waits for a slot. The runtime serves goroutines that wait for a channel in their order.
-func (p *Pool) queue(ctx context.Context) error {
+// queue waits for a slot.
+func (p *Pool) queue(ctx context.Context, tenant string) error {
 	p.count(func(s *Stats) { s.Queued++ })
 	defer p.count(func(s *Stats) { s.Queued-- })
-	timer := time.NewTimer(p.options.QueueTimeout)
-	defer timer.Stop()
-	select {
-	case p.slots <- struct{}{}:
-	case <-timer.C:
-		return &Unavailable{Cause: "all of them were busy for " + p.options.QueueTimeout.String()}
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-p.closed:
-		return closing()
-	}
-	if ctx.Err() != nil {
-		<-p.slots
-		return context.Cause(ctx)
-	}
-	return nil
+	late := &Unavailable{Cause: "all of them were busy for " + p.options.QueueTimeout.String()}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.options.QueueTimeout, late)
+	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-p.closed:
+			end(closing())
+		case <-ctx.Done():
+		}
+	}()
+	return p.slots.Acquire(ctx, tenant)
 }
 
 // closing returns the error of a call that Close ends.
@@ -282,8 +287,8 @@ func (p *Pool) Close() {
 		w.end("the pool was closed")
 	}
 	p.warming.Wait()
-	for range cap(p.slots) {
-		p.slots <- struct{}{}
+	for range p.options.Size {
+		p.slots.Resume("")
 	}
 	p.starter().stop()
 }

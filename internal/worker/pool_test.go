@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -489,6 +490,79 @@ func TestQueue(t *testing.T) {
 	if stats := p.Stats(); stats.Started != 1 || stats.Queued != 0 || stats.Busy != 0 || stats.Idle != 1 {
 		t.Errorf("got %+v", stats)
 	}
+}
+
+// TestTenants: queued calls of a tenant whose calls take long run after that of another tenant.
+func TestTenants(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.Size = 1 })
+	entered, release := make(chan struct{}), make(chan struct{})
+	var order []string
+	var all sync.WaitGroup
+	begin := func(tenant, name string) {
+		all.Go(func() {
+			_, err := p.Call(t.Context(), Call{Function: "ask", Tenant: tenant}, func(_ context.Context, step string, _ []byte) ([]byte, error) {
+				if step == "first" {
+					order = append(order, name)
+				}
+				if name == "a" && step == "first" {
+					close(entered)
+					<-release
+				}
+				return nil, nil
+			})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	begin("busy", "a")
+	<-entered
+	for i, name := range []string{"b", "c", "d"} {
+		tenant := "busy"
+		if name == "d" {
+			tenant = "other"
+		}
+		begin(tenant, name)
+		eventually(t, "a queued call", func() bool { return p.Stats().Queued == int64(i+1) })
+	}
+	close(release)
+	all.Wait()
+	if want := []string{"a", "d", "b", "c"}; !slices.Equal(order, want) {
+		t.Errorf("the order is %v, not %v", order, want)
+	}
+}
+
+// TestReservedProcess: a tenant that has used much does not get the last process, but others do.
+func TestReservedProcess(t *testing.T) {
+	var passed atomic.Int64
+	p := newPool(t, func(o *Options) {
+		o.Size, o.Now = 2, func() time.Time { return time.Unix(1e9, passed.Load()) }
+	})
+	call := func(tenant string, answer func()) {
+		_, err := p.Call(t.Context(), Call{Function: "ask", Tenant: tenant}, func(context.Context, string, []byte) ([]byte, error) {
+			answer()
+			return nil, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	short := func() { passed.Add(int64(time.Second)) }
+	call("other", short)
+	entered, end := make(chan struct{}, 4), make(chan struct{})
+	var all sync.WaitGroup
+	long := func() { all.Go(func() { call("busy", func() { entered <- struct{}{}; <-end }) }) }
+	long()
+	<-entered
+	passed.Add(int64(2 * reserve))
+	long()
+	eventually(t, "a queued call", func() bool { return p.Stats().Queued == 1 })
+	call("other", short)
+	if s := p.Stats(); s.Queued != 1 || s.Busy != 1 {
+		t.Errorf("the second call has got the last process: %+v", s)
+	}
+	close(end)
+	all.Wait()
 }
 
 // TestWarm: a process is ready for the next call, and those beyond WarmSize end.

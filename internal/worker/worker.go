@@ -27,6 +27,9 @@ type Call struct {
 	// Function is the name of the function, Request its input.
 	Function string
 	Request  []byte
+	// Tenant is charged for the time of the call. Queued calls of tenants that have used less go
+	// first.
+	Tenant string
 	// Timeout limits the time for which the function runs; zero is no limit. Neither the time in
 	// the queue counts, nor the start of a process. It ends no callback.
 	Timeout time.Duration

@@ -31,7 +31,7 @@ import (
 const (
 	// home is the namespace of the controller's lease.
 	home = "home"
-	// hostile is the namespace of the attacks and their sources.
+	// hostile is the namespace of the attacks and their sources, see hostileNamespaces.
 	hostile = "hostile"
 	// harmless is the name of the chart of all releases without a chart of their own.
 	harmless = "harmless"
@@ -40,6 +40,9 @@ const (
 	// concurrency is the number of concurrent requests.
 	concurrency = 10
 )
+
+// hostileNamespaces returns the namespaces of attacks that run at once.
+func hostileNamespaces() []string { return []string{hostile, hostile + "-2", hostile + "-3"} }
 
 // arena is a control plane with a controller.
 type arena struct {
@@ -82,7 +85,7 @@ func start(ctx context.Context, s settings, dir string) (_ *arena, err error) {
 		ControllerArgs: append(args, strings.Fields(s.args)...),
 		ControllerEnv:  []string{"RUNTIME_NAMESPACE=" + home, "GOMEMLIMIT=" + strconv.Itoa(memoryLimit)},
 		ControllerKubeconfig: func(ctx context.Context, env *harness.Environment) (string, error) {
-			return env.Kubeconfig, createNamespaces(ctx, env.Client, home, hostile, healthy)
+			return env.Kubeconfig, createNamespaces(ctx, env.Client, append(hostileNamespaces(), home, healthy)...)
 		},
 	})
 	if err != nil {

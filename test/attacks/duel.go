@@ -51,17 +51,17 @@ func newRelease(namespace, name, chart string) *helmv2.HelmRelease {
 	}
 }
 
-// duel runs one attack. The error is one of the environment, not of the controller.
-func (a *arena) duel(ctx context.Context, attack corpus.Attack, round string) (o outcome, err error) {
+// duel runs one attack in a namespace. The error is one of the environment, not of the controller.
+func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round string) (o outcome, err error) {
 	name := attack.ID() + round
-	hr := newRelease(hostile, name, harmless)
+	hr := newRelease(namespace, name, harmless)
 	if attack.Archive != nil {
 		hr.Spec.ChartRef.Name = attack.ID()
 	}
 	if attack.Edit != nil {
 		attack.Edit(hr)
 	}
-	objects := attack.Objects(hostile, name)
+	objects := attack.Objects(namespace, name)
 	if attack.Server != nil {
 		next, err := forwarder(a.config)
 		if err != nil {
@@ -72,7 +72,7 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, round string) (o
 			return o, err
 		}
 		defer stop()
-		objects = append(objects, corpus.KubeconfigSecret(hostile, name, corpus.Kubeconfig(address, "", "", "")))
+		objects = append(objects, corpus.KubeconfigSecret(namespace, name, corpus.Kubeconfig(address, "", "", "")))
 	}
 	for _, object := range objects {
 		if err := a.env.Client.Create(ctx, object); err != nil {
@@ -148,7 +148,8 @@ func (a *arena) poll(ctx context.Context, look func() bool) bool {
 
 // remove deletes the release and its objects. What is installed in a hostile cluster stays there.
 func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, objects []client.Object) error {
-	limited, cancel := context.WithTimeout(ctx, deletionLimit)
+	limit := a.allowed(deletionLimit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if o.attack.Server != nil || o.attack.Secret != nil {
 		patch := client.MergeFrom(hr.DeepCopy())
@@ -164,7 +165,7 @@ func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, 
 		return apierrors.IsNotFound(a.env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr))
 	})
 	if !gone && ctx.Err() == nil {
-		o.broken = append(o.broken, fmt.Sprintf("the release is not deleted after %s: %s", deletionLimit, harness.Summary(hr)))
+		o.broken = append(o.broken, fmt.Sprintf("the release is not deleted after %s: %s", limit, harness.Summary(hr)))
 	}
 	errs := []error{a.alive(ctx)}
 	for _, object := range objects {

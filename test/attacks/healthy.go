@@ -94,6 +94,19 @@ func (h *herd) upgrade(ctx context.Context) (wave, error) {
 	return h.await(ctx, begun)
 }
 
+// calm upgrades all releases a few times without attacks.
+func (h *herd) calm(ctx context.Context, name string) (phase, error) {
+	p := phase{name: name, calm: true}
+	for range calmWaves {
+		w, err := h.upgrade(ctx)
+		if err != nil {
+			return p, err
+		}
+		p.upgrades.took, p.upgrades.failed = append(p.upgrades.took, w.took...), append(p.upgrades.failed, w.failed...)
+	}
+	return p, nil
+}
+
 // await waits until all releases are ready, and returns the time since they were changed.
 func (h *herd) await(ctx context.Context, begun map[string]time.Time) (wave, error) {
 	ctx, cancel := context.WithTimeout(ctx, waveLimit)

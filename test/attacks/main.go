@@ -25,7 +25,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/attacks/corpus"
@@ -103,7 +102,7 @@ func (s settings) attacks() []corpus.Attack {
 		all = corpus.Worst()
 	}
 	if s.only == "" {
-		return slices.DeleteFunc(all, func(a corpus.Attack) bool { return a.Gap })
+		return all
 	}
 	pattern := regexp.MustCompile("^(?:" + s.only + ")$")
 	var selected []corpus.Attack

@@ -19,7 +19,7 @@ const atOnce = 10
 // oneByOne runs attacks one after the other.
 func (a *arena) oneByOne(ctx context.Context, attacks []corpus.Attack, note func(outcome)) error {
 	for _, attack := range attacks {
-		o, err := a.duel(ctx, attack, "")
+		o, err := a.duel(ctx, attack, hostile, "")
 		if err != nil {
 			return named(attack, err)
 		}
@@ -28,13 +28,13 @@ func (a *arena) oneByOne(ctx context.Context, attacks []corpus.Attack, note func
 	return nil
 }
 
-// together runs attacks at the same time.
-func (a *arena) together(ctx context.Context, attacks []corpus.Attack, round string, note func(outcome)) error {
+// together runs attacks at the same time, in turn in the given namespaces.
+func (a *arena) together(ctx context.Context, attacks []corpus.Attack, namespaces []string, round string, note func(outcome)) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	for i, attack := range attacks {
 		group.Go(func() error {
-			o, err := a.duel(ctx, attack, fmt.Sprintf("%s-%d", round, i))
+			o, err := a.duel(ctx, attack, namespaces[i%len(namespaces)], fmt.Sprintf("%s-%d", round, i))
 			if err != nil {
 				return named(attack, err)
 			}

@@ -77,6 +77,7 @@ func (a *actor) correction(ctx context.Context, rec reconciliation, correct rele
 	return func(ctx context.Context, idle func() func()) release.Outcome {
 		return a.comparer.correct(ctx, look, rec.want.Desired, correct, apiretry.Options{
 			Now: a.now, Server: rec.conn.Server(), Timeout: correct.Timeout, ReleaseSlot: idle, StopCause: release.ErrShutdown, Log: log,
+			Remote: !rec.conn.Local(),
 		})
 	}, err
 }

@@ -13,10 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -34,6 +36,7 @@ type Reconciler struct {
 	dependency *dependency.Subscriptions
 	locks      *lock.Locks
 	plans      *plans.Planner
+	turns      *turn.Turns
 }
 
 // Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
@@ -45,11 +48,23 @@ type Reconciler struct {
 //	Decide   returns the next action                         release
 //	Act      announces the action, then begins it            attempt, helm, drift
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	slot, err := r.turns.Begin(ctx, req.Namespace)
+	if err != nil {
+		// The controller shuts down.
+		return ctrl.Result{}, nil
+	}
+	defer slot.End()
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
 		return ctrl.Result{}, r.unread(req.NamespacedName, err)
 	}
 	defer r.observeDuration(req.NamespacedName, r.now())
+	if hr.Spec.KubeConfig != nil {
+		if !slot.Remote() {
+			return r.requeue(req.NamespacedName, release.After(turn.Retry)), nil
+		}
+		ctx = apiretry.Paced(ctx)
+	}
 	if pause, stale := r.isStale(hr); stale {
 		return r.requeue(req.NamespacedName, release.After(pause)), nil
 	}

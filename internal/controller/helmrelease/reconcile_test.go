@@ -46,6 +46,8 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 
 // stub implements the interfaces of a Reconciler for a release that is not installed.
 type stub struct {
+	// context is that of the last reconciliation.
+	context context.Context
 	// mode is the mode of drift detection, and live compares live objects.
 	mode helmv2.DriftDetectionMode
 	live *livestub
@@ -98,8 +100,8 @@ type stub struct {
 	read, ran genericclioptions.RESTClientGetter
 }
 
-func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error) {
-	s.resolved, s.suspension = hr, suspension
+func (s *stub) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error) {
+	s.context, s.resolved, s.suspension = ctx, hr, suspension
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/policies"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -122,7 +123,7 @@ func (c *Controller) CapabilitiesChanged() {
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
 func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	c := &Controller{memory: &state.Table[memory]{}, queue: &trigger.Queue{}}
-	pool := attempt.NewPool(o.Concurrent, c.queue.Enqueue)
+	pool := attempt.NewPool(o.Concurrent, o.Now, c.queue.Enqueue)
 	c.objects = watch.NewRegistry(c.Enqueue, watch.Options{Namespace: o.WatchedNamespace, Overridden: o.OverriddenManagers, Log: mgr.GetLogger()})
 	// Apart from the objects of releases: a HelmRelease may wait for another object than those.
 	c.awaited = watch.NewRegistry(c.queue.Enqueue, watch.Options{
@@ -207,6 +208,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		dependency: p.dependency,
 		locks:      p.locks,
 		plans:      p.plans,
+		turns:      turn.New(p.options.Concurrent, env.now),
 	}
 }
 
@@ -246,7 +248,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 		WatchesRawSource(source.Func(queue.Start)).
 		// Changes by users come before the objects of the initial lists.
 		WithOptions(ctrlcontroller.Options{
-			MaxConcurrentReconciles: o.Concurrent, UsePriorityQueue: new(true),
+			MaxConcurrentReconciles: r.turns.Goroutines(), UsePriorityQueue: new(true),
 			// For failed writes. More than outage.MaxRetry is too long after an outage.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, outage.MaxRetry),
 		}).

@@ -16,7 +16,7 @@
 //	stored.go       revisions that the driver knows
 //	index.go        Index, the metadata of all records of a cluster from one watch
 //	cache.go        revisions and Secrets that were read before
-//	secretapi.go    requests about Secrets; most answers are metadata only
+//	secretapi.go    requests about Secrets; most answers are metadata only, and lists have limits
 //	size.go         the size of a record, and its parts
 //	digest.go       digests of revisions, for snapshots of Pintle and of helm-controller
 //	compression.go  compression of records

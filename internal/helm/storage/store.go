@@ -133,7 +133,8 @@ func secretsOf(getter genericclioptions.RESTClientGetter, namespace string) (sec
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
-	return secretClient{rest: clients.RESTClient(), namespace: namespace}, nil
+	_, own, _ := connectionOf(getter)
+	return secretClient{rest: clients.RESTClient(), namespace: namespace, own: own}, nil
 }
 
 // httpClient returns the client that all users of a connection share, or a new one.

@@ -295,14 +295,14 @@ func TestIdentify(t *testing.T) {
 		"CRDsBelow":    {charts()["Everything"].files, remote.Facts{Capabilities: true, CRDs: true}},
 	} {
 		in := input(t, tc.files, nil)
-		got, err := client.Identify(t.Context(), in.Digest, in.Archive)
+		got, err := client.Identify(t.Context(), "prod", in.Digest, in.Archive)
 		tc.want.Name, tc.want.Version, tc.want.AppVersion = "web", "1.0.0", got.AppVersion
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	var bad *remote.Unloadable
-	if _, err := client.Identify(t.Context(), "x", []byte("no archive")); !errors.As(err, &bad) || !strings.HasPrefix(bad.Text, "cannot be read: ") {
+	if _, err := client.Identify(t.Context(), "prod", "x", []byte("no archive")); !errors.As(err, &bad) || !strings.HasPrefix(bad.Text, "cannot be read: ") {
 		t.Errorf("no archive: %v", err)
 	}
 }

@@ -92,7 +92,7 @@ func TestDeathsAreNamed(t *testing.T) {
 	} {
 		in := input(t, tc.files, tc.values)
 		// A worker that has cached the chart is not the one that renders it again.
-		if _, err := client.Identify(t.Context(), in.Digest, in.Archive); err != nil {
+		if _, err := client.Identify(t.Context(), "prod", in.Digest, in.Archive); err != nil {
 			t.Fatal(err)
 		}
 		_, err := client.Render(t.Context(), in, &rest.Config{})

@@ -16,7 +16,7 @@ func TestCopies(t *testing.T) {
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: " + strings.Repeat("x", 1000) + "\n"
 	// The two operations add two copies of the original data.
 	const copying = "- {op: copy, from: /data, path: /data/one}\n- {op: copy, from: /data, path: /data/two}\n"
-	for n, want := range map[int]string{1: "", 10: "spec.postRenderers[0].kustomize.patches[0] cannot be applied to ConfigMap a: operation 18 makes an object of more than 16777216 bytes"} {
+	for n, want := range map[int]string{1: "", 10: "spec.postRenderers[0].kustomize.patches[0] cannot be applied to ConfigMap a: operation 18 may make an object of more than 16777216 bytes"} {
 		r, err := New([]helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []helmv2.Patch{{
 			Target: &helmv2.Selector{Kind: "ConfigMap"}, Patch: strings.Repeat(copying, n),
 		}}}}}, nil)

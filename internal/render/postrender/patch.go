@@ -144,19 +144,20 @@ func (p operations) apply(o *object) error {
 // server.
 const maxPatchedBytes = 16 << 20
 
-// applyTo applies a patch to JSON. If an operation copies, it checks the size after each operation:
-// forty copies can make a terabyte of a byte.
+// applyTo applies a patch to JSON. If an operation copies, it checks the size before each copy, which
+// may double it: forty copies can make a terabyte of a byte. Applying an operation takes several
+// times the size of its result.
 func (p operations) applyTo(raw []byte) ([]byte, error) {
 	if !slices.ContainsFunc(p.Patch, func(o jsonpatch.Operation) bool { return o.Kind() == "copy" }) {
 		return p.Apply(raw)
 	}
-	for i := range p.Patch {
+	for i, o := range p.Patch {
+		if o.Kind() == "copy" && len(raw) > maxPatchedBytes/2 {
+			return nil, fmt.Errorf("operation %d may make an object of more than %d bytes", i, maxPatchedBytes)
+		}
 		var err error
 		if raw, err = p.Patch[i : i+1].Apply(raw); err != nil {
 			return nil, err
-		}
-		if len(raw) > maxPatchedBytes {
-			return nil, fmt.Errorf("operation %d makes an object of more than %d bytes", i, maxPatchedBytes)
 		}
 	}
 	return raw, nil

@@ -29,7 +29,7 @@ const traceTimeout = 2 * time.Second
 func (c calls) call(ctx context.Context, function, doing string, in Rendering, requests worker.Answer) (response, [][]byte, error) {
 	timeout := max(in.Timeout, leastTimeout)
 	limited := context.WithoutCancel(ctx)
-	to := worker.Call{Function: function, Timeout: timeout}
+	to := worker.Call{Function: function, Timeout: timeout, Tenant: in.Tenant}
 	r, sections, err := c.exchange(limited, to, in, requests, false)
 	if died, dead := errors.AsType[*worker.Died](err); dead && ctx.Err() == nil {
 		r, sections, err = c.trace(limited, died, to, in, requests)

@@ -35,9 +35,9 @@ func New(caller worker.Caller) *Client { return &Client{calls{caller}} }
 // readTimeout limits a call that does not render.
 const readTimeout = time.Minute
 
-// Identify returns the facts of an archive.
-func (c *Client) Identify(ctx context.Context, digest string, archive []byte) (Facts, error) {
-	in := Rendering{Chart: Chart{Digest: digest, Archive: archive}, Timeout: readTimeout}
+// Identify returns the facts of an archive, which is read for a tenant.
+func (c *Client) Identify(ctx context.Context, tenant, digest string, archive []byte) (Facts, error) {
+	in := Rendering{Chart: Chart{Tenant: tenant, Digest: digest, Archive: archive}, Timeout: readTimeout}
 	r, _, err := c.call(ctx, FunctionIdentify, "reading the chart", in, noRequests)
 	if err == nil && r.Facts == nil {
 		err = fmt.Errorf("%w: it has no facts", wire.ErrMessage)

@@ -49,6 +49,8 @@ func (f Facts) ReadsCluster() bool { return f.Lookup || f.Capabilities }
 type Chart struct {
 	// Name and Version are those of the release. The version replaces that of the archive.
 	Name, Version string
+	// Tenant is the namespace that the call is for.
+	Tenant string `json:"-"`
 	// Digest is that of the archive.
 	Digest  string
 	Archive []byte         `json:"-"`

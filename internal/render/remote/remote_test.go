@@ -6,9 +6,11 @@ package remote
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/worker"
 	"github.com/pintle-dev/pintle/internal/worker/wire"
 )
+
+// TestMain limits the time of the fuzzer for making an input smaller, which is a minute by default. The
+// executable has the packages of Helm and Kubernetes, and goroutines of theirs change its coverage at
+// any time. So the fuzzer spends all of that minute on nearly each input.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if limit := flag.Lookup("test.fuzzminimizetime"); limit.Value.String() == limit.DefValue {
+		if err := limit.Value.Set("10x"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // rendering returns an input with a value in each field that is sent.
 func rendering() Rendering {
@@ -73,11 +88,15 @@ func TestRequests(t *testing.T) {
 }
 
 func FuzzDecodeRequest(f *testing.F) {
-	message, err := encodeRequest(rendering(), true)
-	if err != nil {
-		f.Fatal(err)
+	in := rendering()
+	in.Archive = []byte("archive") // the fuzzer is slow with long inputs
+	for _, all := range []bool{true, false} {
+		message, err := encodeRequest(in, all)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(message)
 	}
-	f.Add(message)
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if r, err := DecodeRequest(message); err == nil && r == nil {
 			t.Error("neither a request nor an error")
@@ -169,7 +188,7 @@ func TestUnusableResponses(t *testing.T) {
 		t.Errorf("a file without content: %v", err)
 	}
 	w = &scripted{responses: [][]byte{must(t, wire.Encode([]byte("{}"), []byte("{}")), nil)}}
-	if _, err := New(w).Identify(t.Context(), "", nil); !errors.Is(err, wire.ErrMessage) {
+	if _, err := New(w).Identify(t.Context(), "", "", nil); !errors.Is(err, wire.ErrMessage) {
 		t.Errorf("a chart without facts: %v", err)
 	}
 }
@@ -239,8 +258,10 @@ func TestTraces(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &scripted{errs: []error{memory}}
-	if _, err := New(w).Render(ctx, rendering(), &rest.Config{}); err == nil || len(w.calls) != 1 {
-		t.Errorf("%v after %d calls", err, len(w.calls))
+	in := rendering()
+	in.Tenant = "prod"
+	if _, err := New(w).Render(ctx, in, &rest.Config{}); err == nil || len(w.calls) != 1 || w.calls[0].Tenant != "prod" {
+		t.Errorf("%v after %+v", err, w.calls)
 	}
 }
 
@@ -250,7 +271,7 @@ func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	none := &worker.Unavailable{Cause: "starting one failed: no memory", Since: time.Unix(5, 0)}
 	for _, errs := range [][]error{{none}, {&worker.Died{Limit: worker.Killed}, none}} {
-		_, err := New(&scripted{errs: errs}).Identify(t.Context(), "", nil)
+		_, err := New(&scripted{errs: errs}).Identify(t.Context(), "", "", nil)
 		outage, ok := errors.AsType[*Unavailable](err)
 		if !ok || !errors.Is(err, none) {
 			t.Fatalf("got %v", err)

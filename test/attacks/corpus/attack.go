@@ -53,9 +53,6 @@ type Attack struct {
 	// Within is the time within which it must get the condition, 30 s if it is zero. What looks like
 	// an outage is reported after 30 s.
 	Within time.Duration
-	// Gap is true if a promise is known to be broken, which docs/security.md lists. Such an attack
-	// only runs if its name is requested.
-	Gap bool
 }
 
 // ID returns the name in a form that names of objects may have.

@@ -50,7 +50,7 @@ func postRenderers() []Attack {
 		{Name: "postrenderers/aliases", Edit: patches(helmv2.Patch{Patch: longAlias(300<<10, 100<<10)}), Outcome: failed(first, "more than 8388608 bytes", expansion)},
 		{Name: "postrenderers/deep", Edit: patches(helmv2.Patch{Patch: nested(9000)}), Outcome: failed(first, "nested deeper than 100 levels")},
 		{Name: "postrenderers/objects", Edit: patches(helmv2.Patch{Patch: objects.String()}), Outcome: failed(first, "all patches together name more than 2000 objects")},
-		{Name: "postrenderers/copies", Edit: patches(operations(copies)), Outcome: died(memory)},
+		{Name: "postrenderers/copies", Edit: patches(operations(copies)), Outcome: failed(first, "may make an object of more than 16777216 bytes")},
 		{Name: "postrenderers/operations", Edit: patches(operations(strings.Repeat(`{"op":"add","path":"/a","value":1},`, 20_000))), Outcome: failed("evil")},
 		{Name: "postrenderers/file", Edit: patches(helmv2.Patch{Patch: "/etc/passwd"}), Outcome: failed(first, "neither an object nor a list")},
 		{Name: "postrenderers/image", Edit: images, Outcome: failed("spec.postRenderers[0].kustomize.images[0]", "the regular expression costs")},

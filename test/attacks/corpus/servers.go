@@ -15,7 +15,9 @@ import (
 )
 
 const (
-	tooMuch = "has more than 67108864 bytes"
+	tooMuch = "has more than 8388608 bytes"
+	// tooManyGroups is the same for lists of API groups.
+	tooManyGroups = "has more than 16777216 bytes"
 	// gibibytes is the size of an answer of a hostile server, in mebibytes.
 	gibibytes = 4 << 10
 )
@@ -31,25 +33,27 @@ func servers() []Attack {
 	server := func(name string, on func(*http.Request) bool, answer http.HandlerFunc, outcome Outcome) Attack {
 		return Attack{Name: "servers/" + name, Server: replacing(on, answer), Edit: Elsewhere, Outcome: outcome}
 	}
-	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
 	later := func(a Attack) Attack { a.Within = 90 * time.Second; return a }
-	gap := func(a Attack) Attack { a.Gap = true; return a }
+	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
 	compressed := server("compressed", secrets, gzipped, unusable(tooMuch))
 	compressed.Worst = true
-	endless := server("endless-list", secrets, pages, harmless())
+	endless := server("endless-list", secrets, pages, unusable("all pages together have more than 33554432 bytes"))
 	endless.Worst = true
 	return []Attack{
 		server("silent", every, silent, unusable("no answer in time")),
-		later(server("slow", every, drips, unusable("deadline exceeded", "no answer"))),
+		server("slow", every, drips, unusable("sends fewer than 65536 bytes a second")),
+		server("silent-lists", secrets, silent, unusable("has sent no answer within 15s")),
+		later(server("slow-discovery", discovery, drips, rejected(helmv2.ReasonInterrupted, "has been unavailable since"))),
 		server("endless", secrets, blanks, unusable(tooMuch)),
 		compressed,
-		server("compressed-discovery", discovery, gzipped, failed(tooMuch)),
+		server("compressed-discovery", discovery, gzipped, failed(tooManyGroups)),
 		endless,
-		later(server("redirects", secrets, redirects, unusable("stopped after 10 redirects"))),
-		later(server("redirected-probe", every, redirects, unusable("stopped after 10 redirects"))),
+		server("redirects", secrets, redirects, unusable("has redirected a request more than 5 times")),
+		server("redirected-probe", every, redirects, unusable("has redirected a request more than 5 times")),
 		server("deep-list", secrets, deep, unusable("exceeded max depth")),
 		server("many-records", secrets, records(1<<30), unusable(tooMuch)),
-		gap(server("records-below-the-limit", secrets, records(350_000), unusable("its JSON is not that of a Helm release"))),
+		server("records-below-the-limit", secrets, records(45_000), unusable("its JSON is not that of a Helm release")),
+		server("pages-of-records", secrets, recordPages, unusable("there are more than 50000 records of Helm", "all pages together have more than 33554432 bytes")),
 		server("many-groups", discovery, groups, failed("versions of API groups, more than 2000")),
 		server("headers", every, headers, unusable("headers exceeded 10485760 bytes")),
 		dwelling(server("endless-page", lists, metadataPages, harmless())),
@@ -138,7 +142,7 @@ func redirects(rw http.ResponseWriter, r *http.Request) {
 // deep sends a list that is nested without end.
 func deep(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
-	_, _ = rw.Write([]byte(`{"kind":"SecretList","apiVersion":"v1","items":` + strings.Repeat("[", 30<<20))) // the client has gone
+	_, _ = rw.Write([]byte(`{"kind":"SecretList","apiVersion":"v1","items":` + strings.Repeat("[", 7<<20))) // the client has gone
 }
 
 // records sends n records of Helm without content.
@@ -155,19 +159,32 @@ func records(n int) http.HandlerFunc {
 	}
 }
 
+// recordPages sends pages of records, each with a next one.
+func recordPages(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	send(rw, `{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1","continue":"more"},"items":[{}`)
+	for range 70_000 {
+		if !send(rw, `,{"metadata":{"name":"sh.helm.release.v1.a.v1","labels":{"a":"b","c":"d","e":"f","g":"h"}}}`) {
+			return
+		}
+	}
+	send(rw, "]}")
+}
+
 // pages sends pages of a list, each with a next one.
-func pages(rw http.ResponseWriter, _ *http.Request) { page(rw, "SecretList", "v1") }
+func pages(rw http.ResponseWriter, _ *http.Request) { page(rw, "SecretList", "v1", 5<<10) }
 
 // metadataPages sends pages of metadata, each with a next one.
 func metadataPages(rw http.ResponseWriter, _ *http.Request) {
-	page(rw, "PartialObjectMetadataList", "meta.k8s.io/v1")
+	page(rw, "PartialObjectMetadataList", "meta.k8s.io/v1", 10<<10)
 }
 
-func page(rw http.ResponseWriter, kind, version string) {
+// page sends a page with a number of objects, of a kibibyte each.
+func page(rw http.ResponseWriter, kind, version string, objects int) {
 	rw.Header().Set("Content-Type", "application/json")
 	send(rw, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"1","continue":"more"},"items":[`, kind, version)
 	text := strings.Repeat("x", 1<<10)
-	for i := range 10 << 10 {
+	for i := range objects {
 		if i > 0 {
 			send(rw, ",")
 		}
@@ -182,7 +199,7 @@ func page(rw http.ResponseWriter, kind, version string) {
 func groups(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
 	send(rw, `{"kind":"APIGroupList","apiVersion":"v1","groups":[`)
-	for i := range 300_000 {
+	for i := range 120_000 {
 		if i > 0 {
 			send(rw, ",")
 		}

@@ -83,9 +83,10 @@ func recordedTemplates() []Attack {
 		outcome Outcome
 		names   string
 	}{
-		{died(memory, overtime), "Appending CycleYAML Doubling Indent Join Laughs LaughsJSON Lists Output Random Regexp Repeat RepeatAgain Replace Seq SlowRegexp Until UntilStep"},
+		{died(memory, overtime), "Appending Doubling Indent Join Laughs LaughsJSON Lists Output Random Regexp Repeat RepeatAgain Replace Seq SlowRegexp Until UntilStep"},
 		{died(stack), "Cycle CycleMerged CycleQuoted CycleToo DeepTemplate Include Template Tpl TplBlocks"},
 		{died(overtime, stack), "CycleCopied"},
+		{died(memory, stack), "CycleYAML"},
 		{died(overtime), "Exponential Range RangeInRange Uniq"},
 		{failed("evil"), "Lookups Star Width"},
 		{harmless(), "Keys"},

@@ -1,0 +1,84 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
+)
+
+// mute is a server that does not answer.
+type mute struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (mute) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// TestTurns: reconciliations that read other clusters are limited in their number, and their reads in
+// time. All of them end their turns.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tc := range []struct {
+			reason  string
+			remote  bool
+			waiting int
+			want    bool
+		}{
+			{"the own cluster", false, 3, true},
+			{"another cluster", true, 2, true},
+			{"one too many", true, 3, false},
+		} {
+			s := &stub{}
+			r := testReconciler(t, s)
+			hr := &helmv2.HelmRelease{}
+			if err := r.client.Get(t.Context(), key, hr); err != nil {
+				t.Fatal(err)
+			}
+			if tc.remote {
+				hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}
+				if err := r.client.Update(t.Context(), hr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.turns = turn.New(1, time.Now)
+			for range tc.waiting {
+				other, err := r.turns.Begin(t.Context(), key.Namespace)
+				if err != nil || !other.Remote() {
+					t.Fatalf("%s: %v", tc.reason, err)
+				}
+				defer other.End()
+			}
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+			if (s.context != nil) != tc.want || err != nil || !tc.want && result.RequeueAfter != turn.Retry {
+				t.Errorf("%s: %v, %v", tc.reason, result, err)
+			}
+			if last, err := r.turns.Begin(t.Context(), key.Namespace); err != nil || (tc.waiting == 2) != last.Remote() {
+				t.Errorf("%s: the turn was not ended: %v", tc.reason, err)
+			} else {
+				last.End()
+			}
+			if tc.remote && tc.want {
+				req, err := http.NewRequestWithContext(s.context, http.MethodGet, "https://api/api/v1/secrets", http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := apiretry.Pace(mute{}).RoundTrip(req)
+				if !errors.As(err, new(*apiretry.SlowError)) {
+					t.Errorf("the read is not limited: %v, %v", resp, err)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
+)
+
+// busy is a worker that is free after a time.
+type busy struct {
+	worker.Caller
+
+	after   time.Duration
+	tenants chan string
+}
+
+func (b busy) Call(ctx context.Context, c worker.Call, answer worker.Answer) ([]byte, error) {
+	b.tenants <- c.Tenant
+	time.Sleep(b.after)
+	return b.Caller.Call(ctx, c, answer)
+}
+
+// TestSlotWithoutWorker: an action that waits for a worker releases its slot, and the worker serves
+// the namespace of the HelmRelease.
+func TestSlotWithoutWorker(t *testing.T) {
+	for _, tc := range []struct {
+		after    time.Duration
+		released int64
+	}{{0, 0}, {renderPatience + 200*time.Millisecond, 1}} {
+		w := newWorld(t)
+		callers := busy{workers(), tc.after, make(chan string, 9)}
+		w.runner.remote = remote.New(callers)
+		j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil)
+		j.Origin.Namespace = "team"
+		var released, resumed atomic.Int64
+		j.Idle = func() func() {
+			released.Add(1)
+			return func() { resumed.Add(1) }
+		}
+		if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		if released.Load() != tc.released || resumed.Load() != tc.released {
+			t.Errorf("after %s: released %d times, acquired %d times", tc.after, released.Load(), resumed.Load())
+		}
+		if tenant := <-callers.tenants; tenant != "team" {
+			t.Errorf("the worker serves %q", tenant)
+		}
+	}
+}
+
+// TestSlotOfSlowServer: an action that waits for the answer of another cluster releases its slot.
+func TestSlotOfSlowServer(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		w := newWorld(t)
+		conn := w.conn // it is that of another cluster
+		if own {
+			var err error
+			if conn, err = cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slow := true
+		w.Created = func(map[string]any) {
+			if slow {
+				time.Sleep(2500 * time.Millisecond)
+			}
+			slow = false
+		}
+		j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil)
+		var released atomic.Int64
+		j.Idle = func() func() {
+			released.Add(1)
+			return func() {}
+		}
+		if out := w.runner.Run(t.Context(), conn, j); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		if (released.Load() > 0) == own {
+			t.Errorf("own cluster %t: released %d times", own, released.Load())
+		}
+	}
+}
