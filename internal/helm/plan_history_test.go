@@ -139,6 +139,16 @@ func TestPlanBeforeRecord(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"message": "one", "n": 7.0}, h.Config); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
+	artifact = w.chart("2.0.0", note())
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "2.0.0", nil)); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	for name, want := range map[string]string{"v1": "jane", "v2": ""} {
+		record := w.Object("/api/v1/namespaces/prod/secrets/sh.helm.release.v1.app." + name)
+		if by := record.GetAnnotations()[v1alpha1.AnnotationApprovedBy]; by != want {
+			t.Errorf("%s was approved by %q, want %q", name, by, want)
+		}
+	}
 	if h.Chart.Metadata.Name != "note" || len(h.Chart.Templates) != 1 || h.Chart.Values["message"] != "default" {
 		t.Errorf("chart %+v", h.Chart)
 	}
