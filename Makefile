@@ -15,7 +15,7 @@ $(if $(RACE),,$(warning no C compiler is found: the tests run without the race d
 
 # Packages without goroutines. The race detector cannot find anything in their tests, and slows them
 # down 10 to 50 times.
-PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,diagnosis hookjob operation readiness release render/postrender scenario served status values)
+PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,changes diagnosis fair hookjob operation plan policy readiness release render/postrender scenario served status values)
 # All packages whose tests need no cluster.
 FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... soak/...)
 # The other suites use the control plane in bin/cluster. Their results are never cached.
@@ -73,10 +73,10 @@ test: cluster-build build build-race e2e-build chaos-build attacks-build ## Run 
 		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
 
 # Not a part of `make test`, which runs the same tests with fewer repetitions.
-LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestUpgradeWaitsForOperation)$$
+LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestPlansEqualChanges|TestUpgradeWaitsForOperation)$$
 LONG_e2e := ^(TestOneCommitOneRevision|TestOperationSurvivesKill|TestSurvivesKill|TestUpgradesWithTestPod)$$
 
-test-long: cluster-build build build-race e2e-build chaos-build attacks-build ## Repeat tests 5 times more often than `make test`, inject all faults, and run all attacks: 50 rounds, 25 kills, 100 commits.
+test-long: cluster-build build build-race e2e-build chaos-build attacks-build ## Repeat tests 5 times more often than `make test`, inject all faults, and run all attacks: 50 rounds, 25 kills, 100 commits, 100 approvals.
 	@PINTLE_REPEAT=5 hack/suites.sh \
 		integration "$(INTEGRATION) ./test/integration -run='$(LONG_integration)'" e2e "$(E2E) -test.run='$(LONG_e2e)'" \
 		chaos "$(subst --short,,$(SUITE_chaos))" attacks "$(subst --short,,$(SUITE_attacks))"

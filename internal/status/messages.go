@@ -226,6 +226,9 @@ func changesOf(o release.Outcome, before, after *helmv2.Snapshot) string {
 			clauses = append(clauses, "source "+oneLine(source))
 		}
 	}
+	if by := release.PlanOf(o.Action).ApprovedBy; by != "" {
+		clauses = append(clauses, "approved by "+oneLine(by))
+	}
 	return strings.Join(slices.DeleteFunc(clauses, func(c string) bool { return c == "" }), "; ")
 }
 

@@ -178,6 +178,7 @@ func TestProtectedChart(t *testing.T) {
 	if plan.Status.AppliedAt == nil || planCondition(plan, v1alpha1.ConditionApproved) != "True/Approved" {
 		t.Errorf("the plan is %+v", plan.Status)
 	}
+	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonUpgradeSucceeded, "approved by "+w.approver())
 	record, _ := w.recordOf("app", 2)
 	if by := record.Annotations[v1alpha1.AnnotationApprovedBy]; by != w.approver() {
 		t.Errorf("the record is approved by %q", by)
