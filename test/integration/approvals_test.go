@@ -183,10 +183,16 @@ func TestProtectedChart(t *testing.T) {
 	if by := record.Annotations[v1alpha1.AnnotationApprovedBy]; by != w.approver() {
 		t.Errorf("the record is approved by %q", by)
 	}
+	w.expectNoText()
+}
+
+// expectNoText checks that no rendered text of a plan is stored any more.
+func (w *world) expectNoText() {
+	w.t.Helper()
 	var texts corev1.SecretList
-	w.must(suite.client.List(t.Context(), &texts, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelPlan}))
+	w.must(suite.client.List(w.t.Context(), &texts, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelPlan}))
 	if len(texts.Items) > 0 {
-		t.Errorf("the rendered text is still stored: %s", texts.Items[0].Name)
+		w.t.Errorf("the rendered text is still stored: %s", texts.Items[0].Name)
 	}
 }
 
@@ -248,6 +254,10 @@ func TestProtectedUninstall(t *testing.T) {
 			w.approve(w.untilAwaits(hr))
 			w.unprotect(pvc)
 			w.untilGone(hr)
+			if err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), &v1alpha1.ReleasePlan{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the plan is still there: %v", err)
+			}
+			w.expectNoText()
 		})
 	}
 }

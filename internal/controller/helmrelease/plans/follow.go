@@ -21,9 +21,17 @@ import (
 // applied, and deletes a plan that is not needed any more. discard deletes its rendered text. Nothing
 // is sent if there is no plan, or nothing has changed.
 func (p *Planner) Follow(ctx context.Context, hr *helmv2.HelmRelease, in release.Input, d release.Decision, discard func(context.Context) error) error {
+	_, final := d.Action.(release.Finalize)
 	plan, err := p.known(hr)
-	if err != nil || plan == nil || plan.Status.AppliedAt != nil {
-		return err
+	if err != nil || plan == nil {
+		// Another object of the same name does not matter, unless a plan is needed.
+		if final && isForeground(hr) {
+			return p.drop(ctx, nil, discard)
+		}
+		return nil
+	}
+	if plan.Status.AppliedAt != nil {
+		return nil
 	}
 	if made := madeOf(plan.Status.Digest, in.Observed.Revisions); made != nil {
 		after := status.PlanCarriedOut(plan, made, metav1.NewTime(p.Now()))
@@ -34,11 +42,19 @@ func (p *Planner) Follow(ctx context.Context, hr *helmv2.HelmRelease, in release
 		}
 		return p.write(ctx, plan, after)
 	}
-	if !unneeded(plan, in, d) {
+	if !final && !unneeded(plan, in, d) {
 		return nil
 	}
+	return p.drop(ctx, plan, discard)
+}
+
+// drop deletes the rendered text of a plan, and the plan; nil is one that is not stored.
+func (p *Planner) drop(ctx context.Context, plan *v1alpha1.ReleasePlan, discard func(context.Context) error) error {
 	if err := discard(ctx); err != nil {
 		return fmt.Errorf("delete the rendered text of the plan: %w", err)
+	}
+	if plan == nil {
+		return nil
 	}
 	return client.IgnoreNotFound(p.Client.Delete(ctx, plan, client.Preconditions{ResourceVersion: &plan.ResourceVersion}))
 }

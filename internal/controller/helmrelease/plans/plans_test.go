@@ -315,6 +315,7 @@ func TestFollow(t *testing.T) {
 		"waiting":   {func(*world) {}, release.Decision{State: release.StateOutOfSync, Action: release.Wait{}}, "False/Pending"},
 		"requested": {func(w *world) { w.token, w.in.Desired.Requests.Plan = "now", "now"; w.must() }, inSync, "False/Pending"},
 		"reverted":  {func(*world) {}, inSync, "deleted"},
+		"finalized": {func(w *world) { w.token, w.in.Desired.Requests.Plan = "now", "now"; w.must() }, release.Decision{Action: release.Finalize{}}, "deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -328,6 +329,28 @@ func TestFollow(t *testing.T) {
 			w.expect("the plan", got, c.want)
 			w.expect("the rendered text is deleted", w.dropped > 0, c.want == "deleted" || c.want == "True/Applied")
 		})
+	}
+}
+
+// TestFollowWithoutPlan: the rendered text of a plan that is not stored is deleted with its release. A
+// plan that does not belong to the HelmRelease has no effect, unless one is needed.
+func TestFollowWithoutPlan(t *testing.T) {
+	w := newWorld(t)
+	w.follow(release.Decision{Action: release.Finalize{}})
+	w.expect("deletions of the text", w.dropped, 0)
+	w.hr.DeletionTimestamp, w.hr.Finalizers = &metav1.Time{Time: w.now}, []string{metav1.FinalizerDeleteDependents}
+	w.follow(release.Decision{Action: release.Finalize{}})
+	w.expect("deletions of the text", w.dropped, 1)
+
+	w = newWorld(t)
+	foreign := newPlan(w.hr)
+	foreign.OwnerReferences = nil
+	if err := w.Client.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	w.follow(release.Decision{State: release.StateInSync, Action: release.Settle{}})
+	if _, err := w.plan(); err == nil || !strings.Contains(err.Error(), "apps/web") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
