@@ -29,9 +29,11 @@ const (
 	// Version is the only version of the group that is served and stored.
 	Version = "v1alpha1"
 
-	// ReleasePlanKind, ReleasePolicyKind and ClusterReleasePolicyKind are the kinds in manifests.
-	ReleasePlanKind          = "ReleasePlan"
-	ReleasePolicyKind        = "ReleasePolicy"
+	// ReleasePlanKind is the kind of plans in manifests.
+	ReleasePlanKind = "ReleasePlan"
+	// ReleasePolicyKind is the kind of policies of one namespace.
+	ReleasePolicyKind = "ReleasePolicy"
+	// ClusterReleasePolicyKind is the kind of policies of the cluster.
 	ClusterReleasePolicyKind = "ClusterReleasePolicy"
 )
 

@@ -26,33 +26,41 @@ func (d Demands) Assess(action v1alpha1.PlanAction, changes []v1alpha1.PlanChang
 		a = d.assessHidden()
 	}
 	for _, p := range d.Protections {
-		for i := range changes {
-			c := &changes[i]
-			if !protects(p.Protection, action, c) {
-				continue
-			}
-			object := fmt.Sprintf("%s/%s", c.Kind, c.Name)
-			if p.Deny && a.Denied == "" {
-				a.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, c.Change), object)
-			}
-			if a.Needs == "" {
-				a.Needs = fmt.Sprintf("%s protects %s", p.Policy, object)
-			}
-		}
+		a = a.protect(p, action, changes)
 	}
-	for _, by := range d.Approvals {
-		if a.Needs != "" {
-			break
-		}
-		if by.Of == v1alpha1.ApprovalAlways {
-			a.Needs = fmt.Sprintf("%s demands approval of all changes", by.Policy)
-			continue
-		}
-		if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Destructive }); i >= 0 {
-			a.Needs = fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", by.Policy, changes[i].Kind, changes[i].Name)
-		}
+	if a.Needs == "" {
+		a.Needs = d.approval(changes)
 	}
 	return a
+}
+
+// protect returns a with what a protection demands. Of several changes, it names the first.
+func (a Assessment) protect(p Protection, action v1alpha1.PlanAction, changes []v1alpha1.PlanChange) Assessment {
+	i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return protects(p.Protection, action, &c) })
+	if i < 0 {
+		return a
+	}
+	object := fmt.Sprintf("%s/%s", changes[i].Kind, changes[i].Name)
+	if p.Deny && a.Denied == "" {
+		a.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, changes[i].Change), object)
+	}
+	if a.Needs == "" {
+		a.Needs = fmt.Sprintf("%s protects %s", p.Policy, object)
+	}
+	return a
+}
+
+// approval returns why changes need approval that no protection covers; empty if they need none.
+func (d Demands) approval(changes []v1alpha1.PlanChange) string {
+	for _, by := range d.Approvals {
+		if by.Of == v1alpha1.ApprovalAlways {
+			return fmt.Sprintf("%s demands approval of all changes", by.Policy)
+		}
+		if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Destructive }); i >= 0 {
+			return fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", by.Policy, changes[i].Kind, changes[i].Name)
+		}
+	}
+	return ""
 }
 
 // assessHidden returns the assessment of a plan that does not list all removals.

@@ -62,13 +62,13 @@ type Observer interface {
 	// Target checks whether the release can be installed at the target in the spec.
 	Target(in Input) (*TargetCheck, error)
 	Inspector
-	// Debounce returns recent changes of inputs; nil if there were none.
-	Debounce(in Input) *Debounce
-	Planner
+	WaitReader
 }
 
-// Planner reads what the gates of policies depend on.
-type Planner interface {
+// WaitReader reads what the next action may have to wait for.
+type WaitReader interface {
+	// Debounce returns recent changes of inputs; nil if there were none.
+	Debounce(in Input) *Debounce
 	// Terminating reports whether the namespace of the HelmRelease is being deleted.
 	Terminating() bool
 	// Plan returns the plan of an action. It computes the plan if there is none, or if it is out of
@@ -129,7 +129,7 @@ func Observe(in Input, o Observer) (Input, error) {
 
 // observePlan returns in with the plan of the next action, if the decision depends on it or a user
 // requests it.
-func observePlan(in Input, o Planner) (Input, error) {
+func observePlan(in Input, o WaitReader) (Input, error) {
 	if MustFindNamespace(in) {
 		in.Observed.Terminating = o.Terminating()
 	}

@@ -94,6 +94,29 @@ func checkResumed(in release.Input, d release.Decision) error {
 	return nil
 }
 
+// checkApproved returns an error if an action begins whose plan needs an approval that it does not have.
+func (s steps) checkApproved(in release.Input, d release.Decision) error {
+	switch d.Action.(type) {
+	case release.Install, release.Upgrade, release.Uninstall:
+	case release.Test, release.Rollback, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
+		release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+		return nil
+	}
+	newest := in.Observed.Newest()
+	begun := release.Resumed(d.Action) > 0 || newest != nil && newest.Status == helmv2.StatusUninstalling || in.Observed.Terminating
+	if begun || !in.Desired.Demands.NeedPlan() {
+		return nil
+	}
+	p := s.plan
+	if p == nil || release.PlanOf(d.Action).Digest != p.digest {
+		return fmt.Errorf("%s begins without the plan %+v: %+v", release.Name(d.Action), p, d)
+	}
+	if needs := in.Desired.Demands.Assess(p.action, p.changes, false).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {
+		return fmt.Errorf("%s begins without approval: %s", release.Name(d.Action), needs)
+	}
+	return nil
+}
+
 // requested reports whether the result of an attempt is requested: the rollback of a hold, or an action
 // with the desired inputs.
 func requested(want release.Desired, a *release.Attempt) bool {

@@ -42,6 +42,9 @@ func lines() []string {
 		"conflict older", "conflict younger", "conflict gone", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
 		`policy freeze="incident"`, `policy refuses "1.x is a range"`, `policy unavailable "forbidden"`, "policy gone", "policy gone", "policy gone",
+		"approval Always", "approval Destructive", "approval Never", "protect PersistentVolumeClaim", "policy gone",
+		`changes "Update Deployment/web"`, `changes "Delete PersistentVolumeClaim/data"`, `changes "Refused StatefulSet/db"`,
+		"approve", "approve", "approve", "approve other", "reject", "annotate plan=one", "annotate plan=two", "annotate plan",
 		"operation locks", "operation waits", "operation ends", "operation ends",
 		"annotate rollback-to=1", "annotate rollback-to=2 rollback-until=2026-01-01T12:10:00Z", "annotate rollback-to=9", "annotate rollback-to", "annotate rollback-to",
 		"annotate test-at=one", "annotate test-at=two", "annotate test-at",
@@ -69,6 +72,7 @@ func life(bytes []byte) (script []string, err error) {
 		switch {
 		case (verb == "end" || verb == "cancel" || verb == "shutdown" || verb == "reaches") && w.running == nil,
 			verb == "cli" && w.running != nil,
+			(verb == "approve" || verb == "reject") && w.plan == nil,
 			verb == "die" && w.gone:
 			continue
 		}
@@ -100,6 +104,8 @@ func life(bytes []byte) (script []string, err error) {
 // checkEnd checks the final state of a HelmRelease.
 func checkEnd(w *World) error {
 	deployed := 0
+	// A policy can hold the uninstall of a release whose revision is pending.
+	held := !w.hr.DeletionTimestamp.IsZero() && !reflect.ValueOf(w.demands).IsZero()
 	for _, r := range w.current().revisions {
 		if !r.Deleted.IsZero() {
 			// Helm does not change older revisions if it uninstalls and keeps the history.
@@ -108,7 +114,7 @@ func checkEnd(w *World) error {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil && !held {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}

@@ -96,7 +96,8 @@ func (w *world) plan() (*release.Plan, error) {
 }
 
 func (w *world) planOf(a release.Action) (*release.Plan, error) {
-	return w.Plan(w.Context(), Query{HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token,
+	return w.Plan(w.Context(), Query{
+		HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token,
 		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
 			w.computed++
 			return plan.Plan{Status: v1alpha1.ReleasePlanStatus{
