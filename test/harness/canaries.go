@@ -25,9 +25,9 @@ const sampleEvery = 500 * time.Millisecond
 
 // Canaries searches for values of Secrets in places that are readable without access to Secrets.
 // Every Secret of the cluster is included, so tests need no code for it. It searches every version
-// of the status and metadata of HelmReleases and Operations, of Events, and of the metadata of
-// objects that Operations create. It also searches all logs, metrics and messages that are passed
-// to it.
+// of the status and metadata of HelmReleases, Operations and ReleasePlans, of Events, and of the
+// metadata of objects that Operations create. It also searches all logs, metrics and messages that
+// are passed to it.
 //
 // All texts are kept until Leaks is called, because a Secret may become known after the text with
 // its value. Methods are safe for concurrent use; those of nil do nothing.

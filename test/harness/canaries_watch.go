@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -37,6 +38,7 @@ func watchedKinds() []canaryKind {
 		{resource: schema.GroupVersionResource{Version: "v1", Resource: "events"}, read: parts("metadata", "message", "reason", "source", "related", "involvedObject", "action", "reportingComponent", "reportingInstance")},
 		{resource: helmv2.GroupVersion.WithResource("helmreleases"), read: parts("metadata", "status")},
 		{resource: opsv1alpha1.GroupVersion.WithResource("operations"), read: parts("metadata", "status")},
+		{resource: v1alpha1.GroupVersion.WithResource("releaseplans"), read: parts("metadata", "status")},
 	}
 	for _, made := range []schema.GroupVersionResource{
 		{Group: "batch", Version: "v1", Resource: "jobs"}, {Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "serviceaccounts"},
