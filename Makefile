@@ -138,7 +138,7 @@ bench: build cluster-build bench-build ## Measure what releases cost, as docs/pe
 		--suite '$(call cluster-value,SUITE)' --crds '$(or $(call cluster-value,CRDS),0)' --charts '$(or $(call cluster-value,CHARTS),1)' \
 		--unready '$(or $(call cluster-value,UNREADY),0)' --unready-timeout '$(or $(call cluster-value,UNREADY_TIMEOUT),2m)' \
 		--chart-size '$(call cluster-value,CHART_SIZE)' --interval '$(or $(call cluster-value,INTERVAL),0)' \
-		$(if $(filter-out 0,$(call cluster-value,DRIFT)),--drift-detection) \
+		$(if $(filter-out 0,$(call cluster-value,DRIFT)),--drift-detection) $(if $(filter-out 0,$(call cluster-value,POLICY)),--policy) \
 		$(if $(filter-out 0,$(call cluster-value,CHECK)),--check) $(if $(filter 0,$(call cluster-value,AUDIT)),--audit=false)
 
 bench-compare: bench-build ## Compare the costs of two results of `make bench`: A=FILE B=FILE.

@@ -20,6 +20,8 @@ type load struct {
 	Concurrent int `json:"concurrent"`
 	// Drift enables drift detection in all HelmReleases, and adds its phases.
 	Drift bool `json:"driftDetection"`
+	// Policy adds a policy that selects all HelmReleases and demands nothing.
+	Policy bool `json:"policy,omitempty"`
 	// CRDs is the number of definitions besides those that are needed.
 	CRDs int `json:"extraCRDs,omitempty"`
 	// Unready is how many percent of the releases never become ready.
@@ -65,7 +67,7 @@ func (l load) healthy() int { return l.Releases - l.Releases*l.Unready/100 }
 
 // plain reports whether the load is one that the limits are for.
 func (l load) plain() bool {
-	return !l.Drift && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
+	return !l.Drift && !l.Policy && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
 }
 
 // drifting reports whether the load is plain except for drift detection.
@@ -84,6 +86,7 @@ func (l load) text() string {
 		}
 	}
 	add(l.Drift, "drift detection on")
+	add(l.Policy, "a policy that demands nothing")
 	add(l.CRDs > 0, "%d extra CRDs", l.CRDs)
 	add(l.Unready > 0, "%d %% never ready (timeout %s)", l.Unready, l.UnreadyTimeout.Duration)
 	add(l.Charts > 1, "%d charts", l.Charts)

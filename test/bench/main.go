@@ -69,6 +69,7 @@ func parse(args []string) (settings, []load, error) {
 	flags.IntVar(&l.Releases, "n", 100, "`number` of HelmReleases")
 	concurrent := flags.String("concurrent", "10", "the controller's --concurrent; several `numbers`, separated by commas, make several sessions")
 	flags.BoolVar(&l.Drift, "drift-detection", false, "enable drift detection in the HelmReleases, and measure how soon drift is corrected or reported")
+	flags.BoolVar(&l.Policy, "policy", false, "add a ClusterReleasePolicy that selects all HelmReleases and demands nothing")
 	flags.IntVar(&l.CRDs, "crds", 0, "`number` of further CRDs")
 	flags.IntVar(&l.Unready, "unready", 0, "`percent` of the releases that never become ready")
 	flags.DurationVar(&l.UnreadyTimeout.Duration, "unready-timeout", 2*time.Minute, "how long Helm waits for those")

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -40,6 +41,13 @@ const (
 func (b *bench) prepare(ctx context.Context) error {
 	if err := b.env.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 		return err
+	}
+	if b.Policy {
+		all := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		all.Spec.Approval = v1alpha1.ApprovalNever
+		if err := b.env.Client.Create(ctx, all); err != nil {
+			return err
+		}
 	}
 	for i := range b.Charts {
 		version, err := b.push(ctx, i)
