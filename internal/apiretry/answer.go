@@ -204,7 +204,7 @@ func classifyError(err error) Class {
 	case errors.As(err, &unverified), errors.As(err, &tooLarge), errors.As(err, &redirected):
 		return Answered
 	case errors.As(err, &lost):
-		// An action has time to repeat a read of a slow server.
+		// To an action, a slow server is an outage.
 		return Transient
 	case errors.As(err, &slow):
 		return Answered

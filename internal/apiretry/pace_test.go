@@ -104,8 +104,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPacedActions: an action releases its slot while it waits for the server of a tenant, and repeats
-// reads of one that is too slow. The controller's own server may take longer.
+// TestPacedActions: an action releases its slot while it waits for the server of a tenant, and is
+// interrupted by the first read that takes too long. The controller's own server may take longer.
 func TestPacedActions(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -122,7 +122,7 @@ func TestPacedActions(t *testing.T) {
 		{"another one that is too slow", true, "/api/v1/secrets", time.Minute, true, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			released := false
+			released, begun := false, time.Now()
 			r := New(t.Context(), Options{Now: time.Now, Remote: tc.remote, ReleaseSlot: func() func() {
 				released = true
 				return func() {}
@@ -131,6 +131,9 @@ func TestPacedActions(t *testing.T) {
 			_, err := send(t, r, Pace(trickle{before: tc.before}), http.MethodGet, tc.path)
 			if (r.Outage() != nil) != tc.outage || (err != nil) != tc.outage || released != tc.released {
 				t.Errorf("%s: %v, %v, the slot was released: %t", tc.reason, err, r.Outage(), released)
+			}
+			if took := time.Since(begun); tc.outage && took != paceAfter {
+				t.Errorf("%s: the outage is found after %s", tc.reason, took)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ package apiretry
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -74,7 +75,8 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		over = r.options.Faults.note(r.options.Server, now)
 	}
 	left, lasting := r.failed(q.first, now, class, a)
-	if left <= 0 {
+	if _, slow := errors.AsType[*SlowError](a.Err); slow || left <= 0 {
+		// A server that is too slow was given its time. Other requests would take as long.
 		return q.spent(class, a, lasting)
 	}
 	return q.sleep(ctx, min(q.next(a.RetryAfter), left), over), nil

@@ -277,9 +277,9 @@ func PlanRequested(in Input) (Action, bool) {
 	}
 	in.Desired.Suspension, in.Observed.Debounce = Suspension{}, nil
 	switch a := ungated(in).Action.(type) {
-	case Install, Upgrade, Uninstall:
+	case Install, Upgrade, Uninstall, Rollback:
 		return a, true
-	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 	}
 	if newest := in.Observed.Newest(); newest == nil || in.Desired.Deleted {
 		return nil, false

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +94,7 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round
 
 // await waits for the condition.
 func (a *arena) await(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, began time.Time) error {
-	limit := a.allowed(cmp.Or(o.attack.Within, conditionLimit))
+	limit := a.allowed(conditionLimit)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	met := a.poll(limited, func() bool {

@@ -5,6 +5,7 @@ package helmrelease
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,4 +82,16 @@ func (knownPlans) Objects() []*v1alpha1.ReleasePlan { return nil }
 func (k knownPlans) Object(key client.ObjectKey) (*v1alpha1.ReleasePlan, bool) {
 	plan := &v1alpha1.ReleasePlan{}
 	return plan, k.Get(k.Context(), key, plan) == nil
+}
+
+// TestNoRollbackPlan: a plan that is requested before a rollback says that there is none.
+func TestNoRollbackPlan(t *testing.T) {
+	s := &stub{}
+	r := deployed(t, s, map[string]string{v1alpha1.AnnotationPlan: "one", helmv2.AnnotationRollbackTo: "1"})
+	s.really = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded}}
+	reconcileOnce(t, r)
+	got := plannedFor(t, r)
+	if len(s.planned) > 0 || got.LastHandledPlanAt != "one" || len(got.Conditions) == 0 || !strings.Contains(got.Conditions[0].Message, "no plans of rollbacks") {
+		t.Errorf("%d plans, status %+v", len(s.planned), got)
+	}
 }

@@ -50,9 +50,6 @@ type Attack struct {
 	Dwell time.Duration
 	// Outcome is the condition Ready that the release must get.
 	Outcome Outcome
-	// Within is the time within which it must get the condition, 30 s if it is zero. What looks like
-	// an outage is reported after 30 s.
-	Within time.Duration
 }
 
 // ID returns the name in a form that names of objects may have.

@@ -33,7 +33,6 @@ func servers() []Attack {
 	server := func(name string, on func(*http.Request) bool, answer http.HandlerFunc, outcome Outcome) Attack {
 		return Attack{Name: "servers/" + name, Server: replacing(on, answer), Edit: Elsewhere, Outcome: outcome}
 	}
-	later := func(a Attack) Attack { a.Within = 90 * time.Second; return a }
 	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
 	compressed := server("compressed", secrets, gzipped, unusable(tooMuch))
 	compressed.Worst = true
@@ -43,7 +42,7 @@ func servers() []Attack {
 		server("silent", every, silent, unusable("no answer in time")),
 		server("slow", every, drips, unusable("sends fewer than 65536 bytes a second")),
 		server("silent-lists", secrets, silent, unusable("has sent no answer within 15s")),
-		later(server("slow-discovery", discovery, drips, rejected(helmv2.ReasonInterrupted, "has been unavailable since"))),
+		server("slow-discovery", discovery, drips, rejected(helmv2.ReasonInterrupted, "has been unavailable since")),
 		server("endless", secrets, blanks, unusable(tooMuch)),
 		compressed,
 		server("compressed-discovery", discovery, gzipped, failed(tooManyGroups)),
