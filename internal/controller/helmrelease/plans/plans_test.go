@@ -41,6 +41,7 @@ type world struct {
 	void     string
 	token    string
 	dropped  int
+	refused  int64
 	// behind makes the watch lag, and absent the CRD missing.
 	behind, absent bool
 }
@@ -100,10 +101,14 @@ func (w *world) planOf(a release.Action) (*release.Plan, error) {
 		HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token,
 		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
 			w.computed++
-			return plan.Plan{Status: v1alpha1.ReleasePlanStatus{
+			made := plan.Plan{Status: v1alpha1.ReleasePlanStatus{
 				Action: action, Digest: fmt.Sprintf("sha256:%d", w.computed), Summary: v1alpha1.PlanSummary{Delete: 1, Destructive: 1},
 				Changes: []v1alpha1.PlanChange{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true}},
-			}}, w.fails
+			}}
+			if made.Status.Summary.Refused = w.refused; w.refused > 0 {
+				made.Status.Changes = append(made.Status.Changes, v1alpha1.PlanChange{Kind: "StatefulSet", Name: "db", Change: v1alpha1.ChangeRefused, Reason: "immutable"})
+			}
+			return made, w.fails
 		},
 	})
 }
@@ -245,6 +250,55 @@ func TestReinstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.expect("the digest", second.Digest, first.Digest)
+
+	// After it was applied, it covers no further install.
+	w.in.Observed.Revisions = []release.Revision{{Version: 1, Status: helmv2.StatusDeployed, Plan: first.Digest}}
+	w.follow(release.Decision{State: release.StateInSync, Action: release.Settle{}})
+	w.in.Observed.Revisions = nil
+	third, err := w.planOf(release.Install{})
+	if err != nil || third.Digest == first.Digest {
+		t.Errorf("the plan %+v, %v is that of the reinstall", third, err)
+	}
+}
+
+// TestStaleWrite: the status is not written over that of another write, which may be about another plan.
+func TestStaleWrite(t *testing.T) {
+	w := newWorld(t)
+	w.must()
+	stale := w.stored()
+	w.in.Desired.ConfigDigest = "sha256:other"
+	w.must()
+	if err := w.write(t.Context(), stale, v1alpha1.ReleasePlanStatus{Digest: "sha256:late"}); !apierrors.IsConflict(err) {
+		t.Errorf("the error is %v", err)
+	}
+	w.expect("the digest", w.stored().Status.Digest, "sha256:2")
+}
+
+// TestRefusedPlan: what the API server refuses is tried again each time.
+func TestRefusedPlan(t *testing.T) {
+	w := newWorld(t)
+	w.refused = 1
+	found := w.must()
+	w.expect("Ready", w.condition(v1alpha1.ConditionReady), "False/Refused")
+	w.expect("the reason", strings.Contains(found.Refused, "StatefulSet/db: immutable"), true)
+	w.refused = 0
+	w.expect("the reason", w.must().Refused, "")
+	w.expect("Ready", w.condition(v1alpha1.ConditionReady), "True/Computed")
+}
+
+// TestHiddenRemovals: a plan that does not list all removals or replacements is known as such.
+func TestHiddenRemovals(t *testing.T) {
+	listed := []v1alpha1.PlanChange{{Change: v1alpha1.ChangeDelete, Destructive: true}, {Change: v1alpha1.ChangeReplace}, {Change: v1alpha1.ChangeUpdate}}
+	for want, all := range map[bool][]v1alpha1.PlanSummary{
+		false: {{Delete: 1, Destructive: 1, Replace: 1, Update: 50}},
+		true:  {{Delete: 2, Destructive: 2, Replace: 1}, {Delete: 1, Destructive: 1, Replace: 2}},
+	} {
+		for _, summary := range all {
+			if hidesRemovals(summary, listed) != want {
+				t.Errorf("%+v: want %t", summary, want)
+			}
+		}
+	}
 }
 
 // TestWatchBehind: a plan that was not watched yet is not computed again.
