@@ -55,7 +55,8 @@ func TestAnswered(t *testing.T) {
 		},
 		"KeysOfChildren": {
 			"metadata: {managedFields: [{manager: a, operation: Apply, apiVersion: v1, fieldsV1: {'f:spec': {'f:env': {'k:{\"name\":\"A\"}': {'f:value': {}}}}}}]}\nspec: {env: [{name: A, value: x}]}",
-			"spec: {env: [{name: A, value: z}]}", []string{`.spec.env[name="A"].value "x">"z" of a`},
+			"spec: {env: [{name: A, value: z}]}",
+			[]string{`.spec.env[name="A"].value "x">"z" of a`},
 		},
 		"ItemsWithoutKeys": {
 			"metadata:\n  " + ports + "spec: {ports: [{name: a}]}", "spec: {ports: [{name: b}]}", []string{`.spec.ports [{"name":"a"}]>[{"name":"b"}]`},
