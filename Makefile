@@ -15,7 +15,7 @@ $(if $(RACE),,$(warning no C compiler is found: the tests run without the race d
 
 # Packages without goroutines. The race detector cannot find anything in their tests, and slows them
 # down 10 to 50 times.
-PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,changes diagnosis fair hookjob operation plan policy readiness release render/postrender scenario served status values)
+PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,diagnosis hookjob operation plan policy readiness release render/postrender scenario served status values)
 # All packages whose tests need no cluster.
 FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... soak/...)
 # The other suites use the control plane in bin/cluster. Their results are never cached.

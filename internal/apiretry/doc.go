@@ -12,9 +12,9 @@
 //	leader.go     repeats requests that are part of no action, once
 //	transport.go  repeats the requests of a client
 //	limit.go      limits the size of answers, and the number of redirects
-//	pace.go       ends reads of servers that answer too slowly
 //	create.go     recognizes the object that an earlier attempt has created
 //	request.go    one request and its repetitions: back-off
+//	pace.go       ends reads of servers that answer too slowly
 //	retrier.go    the budget of one action: outages, the slot of the action
 //	faults.go     which servers could not be reached, and whether they answer again
 //	cause.go      why a request was not answered
