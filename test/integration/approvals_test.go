@@ -5,6 +5,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,7 +249,8 @@ func TestProtectedUninstall(t *testing.T) {
 				_, digest, _ := strings.Cut(condition(hr, helmv2.ConditionReady).Message, "plan sha256:")
 				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.Fields(digest)[0])
 				w.unprotect(pvc)
-				w.until(hr, "the uninstall", func(hr *helmv2.HelmRelease) bool { return len(w.stored("app")) == 0 })
+				w.until(hr, "the uninstall", func(hr *helmv2.HelmRelease) bool { return !slices.Contains(hr.Finalizers, helmv2.Finalizer) })
+				w.expectNoText()
 				return
 			}
 			w.approve(w.untilAwaits(hr))

@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
@@ -156,6 +157,12 @@ func (s *steps) Act(in release.Input, d release.Decision) (ctrl.Result, error) {
 // followPlan brings the plan of the release up to date with a decision.
 func (s *steps) followPlan(in release.Input, d release.Decision) error {
 	err := s.r.plans.Follow(s.ctx, s.rec.hr, in, d, func(ctx context.Context) error {
+		if s.rec.conn == nil && !in.Desired.Suspension.Active && !in.Desired.Deletion.Orphan {
+			// Nothing was read after the uninstall. The text stays if the access is gone meanwhile.
+			if _, err := s.Connect(); outage.IsTransient(err) {
+				return err
+			}
+		}
 		if s.rec.conn == nil {
 			return nil
 		}
