@@ -137,8 +137,15 @@ func (p *Planner) compute(ctx context.Context, q Query, on basis, plan *v1alpha1
 			return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not create the ReleasePlan")
 		}
 	}
+	if status.Digest == plan.Status.Digest && plan.Status.AppliedAt == nil {
+		// The same plan is not written again.
+		status.Conditions = plan.Status.Conditions
+	}
 	if status.LastHandledPlanAt = plan.Status.LastHandledPlanAt; q.Token != "" {
 		status.LastHandledPlanAt = q.Token
+	}
+	if equality.Semantic.DeepEqual(plan.Status, status) {
+		return plan, failed, nil
 	}
 	written := plan.DeepCopy()
 	written.Status = status

@@ -281,9 +281,30 @@ func TestRefusedPlan(t *testing.T) {
 	found := w.must()
 	w.expect("Ready", w.condition(v1alpha1.ConditionReady), "False/Refused")
 	w.expect("the reason", strings.Contains(found.Refused, "StatefulSet/db: immutable"), true)
+	// Another result of the same content is not written.
+	version := w.stored().ResourceVersion
+	w.computed--
+	w.now = w.now.Add(time.Minute)
+	w.must()
+	w.expect("the version", w.stored().ResourceVersion, version)
 	w.refused = 0
 	w.expect("the reason", w.must().Refused, "")
 	w.expect("Ready", w.condition(v1alpha1.ConditionReady), "True/Computed")
+}
+
+// TestGenerations: writes of the status do not trigger a reconciliation, which would compute a refused
+// plan again without end.
+func TestGenerations(t *testing.T) {
+	g := &generations{of: map[client.ObjectKey]int64{}}
+	key := client.ObjectKey{Namespace: "apps", Name: "web"}
+	for i, step := range []struct {
+		generation int64
+		want       bool
+	}{{1, true}, {1, false}, {2, true}, {2, false}, {0, true}, {1, true}} {
+		if got := g.changed(key, step.generation); got != step.want {
+			t.Errorf("%d: changed is %t", i, got)
+		}
+	}
 }
 
 // TestHiddenRemovals: a plan that does not list all removals or replacements is known as such.
