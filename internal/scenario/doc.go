@@ -48,7 +48,7 @@
 //	outage.go    interrupted actions, and other processes
 //	access.go    access to the cluster of the release, and policies
 //	plan.go      policies, plans and approvals
-//	move.go      targets and storage of moved releases
+//	move.go      targets and storage of moved releases, and releases that depend on them
 //	steps.go     the steps of a reconciliation, in the order of the controller
 //	world.go     World, its actions and its status
 //	printer.go   output

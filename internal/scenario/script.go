@@ -271,19 +271,6 @@ func (w script) operation(args arguments) error {
 	return nil
 }
 
-// dependent adds or removes a HelmRelease that depends on this one.
-func (w script) dependent(args arguments) {
-	w.dependents = nil
-	if args.has("gone") {
-		return
-	}
-	d := release.Dependent{Name: "apps/client", Deleted: args.has("deleted")}
-	if args.has("cycle") {
-		d.Cycle = "apps/web -> apps/client -> apps/web"
-	}
-	w.dependents = []release.Dependent{d}
-}
-
 // conflict adds or removes another HelmRelease that requests the same release.
 func (w script) conflict(args arguments) {
 	w.conflicts = nil

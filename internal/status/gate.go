@@ -59,7 +59,7 @@ func (c *conditions) keepGate() {
 }
 
 // PlanAssessed returns the status of a plan with the conditions Ready and Approved, and Applied=False
-// if the plan was not applied yet. failed is the error of computing it; empty if there was none.
+// if the plan was not applied yet. at is the time of the transitions.
 func PlanAssessed(plan *v1alpha1.ReleasePlan, found *release.Plan, at metav1.Time) v1alpha1.ReleasePlanStatus {
 	status := *plan.Status.DeepCopy()
 	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
