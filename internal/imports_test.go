@@ -97,7 +97,8 @@ func mayImport() map[string][]string {
 		"render/remote":                     {"bounded", "worker", "worker/wire"},
 		"scenario":                          {"diagnosis", "policy", "release", "status"},
 		"served":                            {},
-		"status":                            {"operation", "release"},
+		"status":                            {"operation", "release", "status/message"},
+		"status/message":                    {"release"},
 		"values":                            {"bounded"},
 		"watch":                             {},
 		"worker":                            {"fair"},
@@ -119,11 +120,12 @@ func pure() map[string][]string {
 		"plan":      {},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
-		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
-		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
-		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
-		"served":   {"k8s.io/apimachinery/pkg"},
-		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+		"policy":         {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
+		"release":        {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
+		"scenario":       {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
+		"served":         {"k8s.io/apimachinery/pkg"},
+		"status":         {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release", packages + "status/message"},
+		"status/message": {packages + "release"},
 	}
 }
 

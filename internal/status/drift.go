@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 const (
@@ -46,10 +47,10 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 		}
 		r.Events = append(r.Events, c.setDrifted(message)...)
 	case len(found.Errors) > 0:
-		message := "Drift cannot be determined: " + objectErrors(found.Errors)
-		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
+		text := message.Of(message.DriftUnknown, message.Facts{Cause: objectErrors(found.Errors)}).String()
+		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, text)
 		if c.changed(helmv2.ConditionDrifted) {
-			r.Events = append(r.Events, warning(helmv2.ReasonStateError, message, nil))
+			r.Events = append(r.Events, warning(helmv2.ReasonStateError, text, nil))
 		}
 	case found.Repeat:
 		// The condition stays until the comparison is repeated.

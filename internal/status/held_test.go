@@ -18,12 +18,12 @@ func TestAnnounced(t *testing.T) {
 		condition metav1.Condition
 		announced bool
 	}{
-		"ours":      {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Upgrade{})}, true},
-		"resumed":   {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Rollback{Resume: 3})}, true},
-		"unlocking": {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Unlock{})}, true},
+		"ours":      {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: announcement(release.Upgrade{})}, true},
+		"resumed":   {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: announcement(release.Rollback{Resume: 3})}, true},
+		"unlocking": {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: announcement(release.Unlock{})}, true},
 		"download":  {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: "not downloaded yet"}, false},
-		"later":     {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressingWithRetry, Message: runningMessage(release.Upgrade{})}, false},
-		"over":      {metav1.Condition{Status: metav1.ConditionFalse, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Upgrade{})}, false},
+		"later":     {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressingWithRetry, Message: announcement(release.Upgrade{})}, false},
+		"over":      {metav1.Condition{Status: metav1.ConditionFalse, Reason: helmv2.ReasonProgressing, Message: announcement(release.Upgrade{})}, false},
 	} {
 		tc.condition.Type = helmv2.ConditionReconciling
 		if got := Announced(helmv2.HelmReleaseStatus{Conditions: []metav1.Condition{tc.condition}}); (got != "") != tc.announced {
@@ -38,7 +38,7 @@ func TestHeldTakesBack(t *testing.T) {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 	hr.Status.ObservedGeneration = 1
 	hr.Status.Conditions = []metav1.Condition{{
-		Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Test{}),
+		Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: announcement(release.Test{}),
 	}}
 	d := release.Decision{Action: release.Wait{After: 1, For: helmv2.ReasonOperationWaiting}, Why: "an Operation waits"}
 	if got := Settled(hr, d, release.Input{Now: testNow}).Status; Announced(got) != "" {
