@@ -44,11 +44,11 @@ func mayImport() map[string][]string {
 		"chart/archive":                     {"bounded", "values"},
 		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},
-		"controller":                        {"events", "inputs", "status"},
+		"controller":                        {"events", "inputs", "status", "status/message"},
 		"controller/capabilities":           {},
 		"controller/connection":             {"cluster", "controller", "release"},
 		"controller/controllertest":         {"controller"},
-		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "release", "status", "watch"},
+		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "release", "status", "status/message", "watch"},
 		"controller/helmrelease/debounce":   {"controller", "controller/helmrelease/state", "inputs", "release"},
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
 		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
@@ -59,7 +59,7 @@ func mayImport() map[string][]string {
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
 		"controller/helmrelease/turn":       {"fair"},
 		"controller/lock":                   {"controller", "release"},
-		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status"},
+		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status", "status/message"},
 		"controller/optional":               {"apiretry"},
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics"},
 		"diagnosis":                         {"readiness"},
@@ -125,7 +125,7 @@ func pure() map[string][]string {
 		"scenario":       {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
 		"served":         {"k8s.io/apimachinery/pkg"},
 		"status":         {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release", packages + "status/message"},
-		"status/message": {packages + "release"},
+		"status/message": {"k8s.io/apimachinery/pkg", packages + "release"},
 	}
 }
 

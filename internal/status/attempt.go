@@ -307,7 +307,7 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 			release.RetriesExceededMessage(action, release.Failures(*status, action)), status, o.Desired))
 		status.ObservedGeneration = o.Desired.Generation
 	}
-	event := warning(reason, text, withDiagnosis(desiredMetadata(o.Desired), o))
+	event := warning(reason, explained(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(desiredMetadata(o.Desired), o))
 	event.Repeated = again
 	r.Events = append(r.Events, event)
 }

@@ -140,9 +140,14 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 	}
 }
 
-// explain returns the message of a condition about the result of an action. To a failure it adds
-// what was left alone and what happens next.
+// explain returns the message of Ready for the result of an action. To a failure it adds what was
+// left alone and what happens next.
 func explain(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+	return explained(c, result, status, want, false)
+}
+
+// explained returns the same message for Ready or for an event.
+func explained(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired, forEvent bool) string {
 	f := message.FailureOf(status, want)
 	f.What = result.Message
 	switch {
@@ -165,6 +170,9 @@ func explain(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseS
 		return message.Of(message.Unlocked, message.Facts{What: result.Message}).String()
 	case result.Reason != helmv2.ReasonInstallFailed && result.Reason != helmv2.ReasonUpgradeFailed:
 		return result.Message
+	}
+	if forEvent {
+		return f.EventParts().String()
 	}
 	return f.Parts().String()
 }

@@ -147,7 +147,7 @@ func finishRecheck(r *Report, c *conditions, o release.Outcome) {
 	c.summarize(status, o.Desired)
 	text := explain(c, c.get(helmv2.ConditionReleased), status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
-	r.Events = append(r.Events, warning(reason, text, withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(reason, explained(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // snapshotOf returns the snapshot of a revision. For a revision that is not recorded, it returns a

@@ -79,7 +79,8 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	if !release.Tested(last) {
 		r.Retry = release.Backoff()
 	}
-	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, text, withDiagnosis(snapshotMetadata(last), o)))
+	event := explained(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired, true)
+	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, event, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // setRequestedTests sets TestSuccess from the last run of the tests, if that answers a request. The

@@ -8,6 +8,7 @@
 // The rows of Rows are all of them. docs/spec/problems.md has the same table, which a test
 // compares. The package is pure.
 //
+//	change.go   ChangeOf: what a write of conditions changes, for the log
 //	failure.go  Failure: the row of a failed install, upgrade or test
 //	obstacle.go Obstacle: the message of a release.Blocked; when it is tried again
 //	rows.go     Rows: the messages about HelmReleases

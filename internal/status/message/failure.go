@@ -89,6 +89,20 @@ func (f Failure) again(kind Kind) string {
 	return "Retries follow with back-off" + atOnce
 }
 
+// EventParts returns the message of the event of the failure. Equal failures have equal messages,
+// so that the event does not say which retry follows.
+func (f Failure) EventParts() Parts {
+	kind := f.Kind()
+	if f.Policy.Retries == 0 || kind != RolledBackNext && kind != UninstalledNext && kind != NoRetries {
+		return f.Parts()
+	}
+	limit := "without limit"
+	if f.Policy.Retries > 0 {
+		limit = "at most " + strconv.Itoa(f.Policy.Retries)
+	}
+	return Of(Remediated, Facts{What: f.What, Again: limit + " (spec." + string(f.Action) + ".remediation.retries)"})
+}
+
 // Parts returns the message of the failure. A rejected action has the same message at each attempt.
 func (f Failure) Parts() Parts {
 	kind := f.Kind()

@@ -21,6 +21,7 @@ const (
 	RolledBackLast    Kind = "RolledBackLast"
 	Uninstalled       Kind = "Uninstalled"
 	UninstalledLast   Kind = "UninstalledLast"
+	Remediated        Kind = "Remediated"
 	TestOnly          Kind = "TestOnly"
 	TestAgain         Kind = "TestAgain"
 	RollbackFailed    Kind = "RollbackFailed"
@@ -93,6 +94,7 @@ func failures() []Row {
 		row(RolledBackLast, failed, rolledBack, noRetries, helmv2.ReasonRollbackSucceeded),
 		row(Uninstalled, failed, uninstalled, "A retry of the {action} follows now", install, upgrade, test, helmv2.ReasonUninstallSucceeded),
 		row(UninstalledLast, failed, uninstalled, noRetries, install, upgrade, test, helmv2.ReasonUninstallSucceeded),
+		row(Remediated, failed, "The failed revision stays until its remediation", "A retry follows each remediation, {again}", install, upgrade, test),
 		row(TestOnly, "Helm test failed for release {release} with chart {chart}: {cause}", "The tested revision stays",
 			"The tests run again after the next install or upgrade, or at annotation "+helmv2.AnnotationTestAt, test),
 		row(TestAgain, "Helm test failed for release {release} with chart {chart}: {cause}", "The tested revision stays",
