@@ -57,7 +57,8 @@ func (f *Finder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identi
 		identity = "spec.serviceAccountName is not set, so this release acts as " + account + " (--default-service-account)"
 		todo += ", or set spec.serviceAccountName"
 	case where != "":
-		identity, todo = "spec.serviceAccountName is not set, so this release acts as the user of the kubeconfig", "Give that user the right, or set spec.serviceAccountName"
+		identity, where = "spec.serviceAccountName is not set, so this release acts as the identity in "+Reference(hr), ""
+		todo = "Give that identity the right, or set spec.serviceAccountName"
 	default:
 		identity = "spec.serviceAccountName is not set, so this release acts as the controller"
 		todo = "Set spec.serviceAccountName, or bind a role to the ServiceAccount of the controller"

@@ -51,8 +51,8 @@ func TestDenied(t *testing.T) {
 		},
 		"OtherCluster": {
 			spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("value")}, err: secrets,
-			want: "Could not read: spec.serviceAccountName is not set, so this release acts as the user of the kubeconfig in the cluster of Secret 'apps/there', which may not read Secrets in apps. " +
-				"Nothing was changed. Retries follow with back-off. Give that user the right, or set spec.serviceAccountName.",
+			want: "Could not read: spec.serviceAccountName is not set, so this release acts as the identity in Secret 'apps/there', which may not read Secrets in apps. " +
+				"Nothing was changed. Retries follow with back-off. Give that identity the right, or set spec.serviceAccountName.",
 		},
 		"OtherClusterNamed": {
 			spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("value"), ServiceAccountName: "gone"}, err: secrets,
