@@ -237,6 +237,10 @@ type Drift struct {
 	// Note is a sentence for users about differences that are not detected. It is empty if all are
 	// detected.
 	Note string
+	// Unwatched are the kinds whose changes trigger nothing, because the controller may not watch
+	// them. WatchUnknown is true while that is not known.
+	Unwatched    []string
+	WatchUnknown bool
 	// Pause is how long corrections are paused after too many of them. Zero means that corrections
 	// may go on.
 	Pause time.Duration

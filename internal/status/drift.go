@@ -54,9 +54,22 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 		}
 	case found.Repeat:
 		// The condition stays until the comparison is repeated.
+	case found.WatchUnknown && c.get(helmv2.ConditionDrifted).Reason == helmv2.ReasonNoDriftDetected:
+		// The message stays until it is known which kinds are watched.
 	default:
-		c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(*found))
+		text := joined(undriftedMessage(*found), "\n", unwatchedMessage(found.Unwatched, in.Desired.Policy.Interval))
+		c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, text)
 	}
+}
+
+// unwatchedMessage returns the sentence about kinds whose changes trigger nothing. It has no time, so
+// that a comparison without a difference writes no status.
+func unwatchedMessage(kinds []string, interval time.Duration) string {
+	if len(kinds) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Not watched, because the controller lacks the right: %s. These objects are compared every %s (spec.interval), and on request",
+		listed(kinds, maxDriftObjects), message.Duration(interval))
 }
 
 // setDrifted sets Drifted, and returns its event. If the same drift is reported already, it does

@@ -56,6 +56,8 @@ func (l *livestub) Resources(types.NamespacedName) []schema.GroupVersionResource
 	return []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}}
 }
 func (l *livestub) Forget(types.NamespacedName) { l.forgotten++ }
+func (*livestub) Forbidden(types.NamespacedName) ([]schema.GroupVersionResource, bool) { return nil, true }
+
 func (l *livestub) WatchKinds(_ types.NamespacedName, c watch.Cluster, _ []schema.GroupVersionResource) {
 	l.followed = c.ID
 }
