@@ -6,7 +6,6 @@
 //
 //	finder.go       Finder.Find
 //	denied.go       obstacles for identities that lack a right
-//	denied.go       obstacles for identities that lack a right
 //	unreachable.go  obstacles for clusters that do not answer
 //	identity.go     reads kubeconfigs, descriptions of clusters, ServiceAccounts
 package connection
