@@ -4,7 +4,9 @@
 package status
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,6 +31,32 @@ func TestAnnounced(t *testing.T) {
 		if got := Announced(helmv2.HelmReleaseStatus{Conditions: []metav1.Condition{tc.condition}}); (got != "") != tc.announced {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// TestAnnouncedAgain: another attempt is announced with its number and the last failure. The
+// announced action is only the first part.
+func TestAnnouncedAgain(t *testing.T) {
+	want := testDesired()
+	want.Policy.Upgrade.Retries = 2
+	hr := testObject()
+	failed := release.Outcome{Action: release.Upgrade{}, Desired: want, Err: errors.New("it broke"), Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)}}
+	upgrade := release.Decision{Action: release.Upgrade{Timeout: time.Minute}}
+	hr.Status = Started(hr, upgrade, want, testNow).Status
+	hr.Status = Finished(hr, failed, testNow).Status
+	got := Started(hr, upgrade, want, testNow).Status
+	const first = "Running 'upgrade' action with timeout of 1m0s, attempt 2"
+	const text = first + ". The last attempt failed: Helm upgrade failed for release apps/web with chart web@1.1.0: it broke. The result follows when the action has ended."
+	c := conditions{list: got.Conditions}
+	if message := c.get(helmv2.ConditionReconciling).Message; message != text {
+		t.Errorf("the announcement is %q", message)
+	}
+	if action := Announced(got); action != first {
+		t.Errorf("announced is %q", action)
+	}
+	want.ConfigDigest = "sha256:other"
+	if action := Announced(Started(hr, upgrade, want, testNow).Status); action != "Running 'upgrade' action with timeout of 1m0s" {
+		t.Errorf("with other values, announced is %q", action)
 	}
 }
 

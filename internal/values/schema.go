@@ -117,11 +117,9 @@ const maxMisfit = 300
 
 // Misfit returns an error if values do not fit the schema of a chart or of a subchart. It names the
 // first value in the order of their paths, and counts the others. Dependencies must be processed, and
-// values must contain the defaults. Misfit ignores defects of schemas, which Helm reports.
+// values must contain the defaults. Misfit ignores defects of schemas, which Helm reports, and reads
+// no other files.
 func Misfit(c *helmchart.Chart, all map[string]any) error {
-	if CheckSchemas(c) != nil {
-		return nil
-	}
 	found := misfits(c, all)
 	if len(found) == 0 {
 		return nil

@@ -4,12 +4,17 @@
 package helmrelease
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -59,5 +64,33 @@ func TestProblemsAreLoggedOnce(t *testing.T) {
 	s.unresolved = &release.Blocked{Reason: helmv2.ReasonDependencyNotReady, Message: "it waits", Normal: true, Retry: release.Backoff()}
 	if got := reconcile(); len(got) > 0 {
 		t.Errorf("a regular wait: %v", got)
+	}
+}
+
+// deniedStub may not read the records of a release.
+type deniedStub struct{ *stub }
+
+func (*deniedStub) History(context.Context, genericclioptions.RESTClientGetter, release.Target, helmv2.Snapshots) ([]release.Revision, error) {
+	return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
+}
+
+// TestMissingRightIsExplained: Ready names the field that selects the identity, in place of the API
+// server's error.
+func TestMissingRightIsExplained(t *testing.T) {
+	s := &stub{values: "sha256:a"}
+	r := testReconciler(t, s)
+	r.helm = &deniedStub{s}
+	r.connections.DefaultServiceAccount = "tenant"
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), key, hr); err != nil {
+		t.Fatal(err)
+	}
+	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
+	const want = "Could not determine release state: spec.serviceAccountName is not set, so this release acts as apps/tenant (--default-service-account),"
+	if c == nil || c.Reason != helmv2.ReasonStateError || !strings.HasPrefix(c.Message, want) {
+		t.Errorf("Ready is %+v", c)
 	}
 }

@@ -70,7 +70,7 @@ func problems(about Object, all []metav1.Condition) []problem {
 		found = append(found, problem{ready.Type, ready.Reason, ready.Message})
 	}
 	stalled := apimeta.FindStatusCondition(all, helmv2.ConditionStalled)
-	if stalled != nil && stalled.Status == metav1.ConditionTrue && (ready == nil || stalled.Reason != ready.Reason) {
+	if stalled != nil && stalled.Status == metav1.ConditionTrue {
 		found = append(found, problem{stalled.Type, stalled.Reason, stalled.Message})
 	}
 	return found
