@@ -274,7 +274,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.until(hr, "the obstacle", func(hr *helmv2.HelmRelease) bool {
 		c := condition(hr, helmv2.ConditionReady)
-		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "may not read Secrets")
+		return c.Status == metav1.ConditionFalse && (strings.Contains(c.Message, "may not read Secrets") || strings.Contains(c.Message, "forbidden"))
 	})
 	role.Rules = rules
 	w.must(suite.client.Update(t.Context(), role))
