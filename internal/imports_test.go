@@ -61,7 +61,7 @@ func mayImport() map[string][]string {
 		"controller/lock":                   {"controller", "release"},
 		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status", "status/message"},
 		"controller/optional":               {"apiretry"},
-		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics"},
+		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics", "status/message"},
 		"diagnosis":                         {"readiness"},
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "bounded", "release"},
