@@ -42,8 +42,9 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cluster":                           {"apiretry", "bounded"},
+		"cluster":                           {"apiretry", "bounded", "cluster/confined"},
 		"cluster/cloudauth":                 {},
+		"cluster/confined":                  {"apiretry"},
 		"controller":                        {"events", "inputs", "status", "status/message"},
 		"controller/capabilities":           {},
 		"controller/connection":             {"cluster", "controller", "release"},
@@ -103,7 +104,7 @@ func mayImport() map[string][]string {
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
+		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
 	}
 }
 

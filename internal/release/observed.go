@@ -220,8 +220,8 @@ func SortNewestFirst(revisions []Revision) {
 type Drift struct {
 	// Objects are the objects that differ, in the order of their correction: removed objects first.
 	Objects []DriftedObject
-	// Ceded are fields that other managers set through the scale subresource. They are reported and
-	// never corrected.
+	// Ceded are fields that the autoscaler of the object has set through the scale subresource. They
+	// are reported and never corrected.
 	Ceded []DriftedObject
 	// Excluded are the objects that are not compared: their annotations exclude them, or the API
 	// server does not serve their kinds any more.
@@ -258,6 +258,9 @@ type DriftedObject struct {
 	Removed bool
 	// Fields are the fields that differ, sorted by path.
 	Fields []DriftedField
+	// Autoscaler is the name of the HorizontalPodAutoscaler that Fields are left to. It is empty if
+	// Fields are not left to one, and if the release may not list them.
+	Autoscaler string
 }
 
 // DriftedField is one field that differs, and the manager that changed it.
