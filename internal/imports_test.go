@@ -91,7 +91,8 @@ func mayImport() map[string][]string {
 		"plan":                              {},
 		"readiness":                         {},
 		"policy":                            {},
-		"release":                           {"policy"},
+		"release":                           {"policy", "release/claim"},
+		"release/claim":                     {},
 		"render":                            {"bounded"},
 		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
@@ -120,11 +121,12 @@ func pure() map[string][]string {
 		"plan":      {},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
-		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
-		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
-		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
-		"served":   {"k8s.io/apimachinery/pkg"},
-		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+		"policy":        {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
+		"release":       {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy", packages + "release/claim"},
+		"release/claim": {},
+		"scenario":      {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
+		"served":        {"k8s.io/apimachinery/pkg"},
+		"status":        {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
 }
 

@@ -27,7 +27,8 @@ func TestOwners(t *testing.T) {
 	metadata := release.OwnershipMetadata{Name: "shop", Namespace: "prod"}
 	namesake := storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)
 	namesake.Namespace = "test"
-	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
+	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", Near: true, StorageNamespaces: []string{"vault"}}}
+	far := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
 	for name, tc := range map[string]struct {
 		reason     string
 		stored     []*helmrelease.Release
@@ -49,6 +50,9 @@ func TestOwners(t *testing.T) {
 		"Namesake":    {reason: "the records are of a release of another namespace", stored: []*helmrelease.Release{namesake}},
 		"Claimed":     {reason: "a HelmRelease asks for it", candidates: vault, want: release.Owner{Requested: true}},
 		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}, candidates: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
+		"Far":         {reason: "a HelmRelease of another namespace keeps no objects without a record", candidates: far},
+		"FarStored":   {reason: "its records count", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}, candidates: far, want: release.Owner{Stored: true, HasObject: true}},
+		"FarUnread":   {reason: "and may be there if they cannot be read", candidates: far, refuse: "/api/v1/namespaces/vault/secrets", want: release.Owner{Unread: true}, says: "whether it is there, and what it has, cannot be read"},
 		"NotVault":    {reason: "no HelmRelease names the other namespace", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}},
 		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
 		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Owner{Unread: true}, says: "refused by the test"},
