@@ -54,7 +54,7 @@ func ownedBy(t Target, other *Conflict) string {
 func owner(in Input) *Conflict {
 	r := claim.Release{
 		StorageNamespace: ObservedTarget(in).StorageNamespace,
-		Self:             claim.Claimant{UID: in.Desired.UID, Namespace: in.Desired.Namespace, Created: in.Desired.Created},
+		Self:             claim.Candidate{UID: in.Desired.UID, Namespace: in.Desired.Namespace, Created: in.Desired.Created},
 	}
 	for i := range in.Observed.Revisions {
 		rev := &in.Observed.Revisions[i]
@@ -64,7 +64,7 @@ func owner(in Input) *Conflict {
 		}
 	}
 	for _, c := range in.Observed.Conflicts {
-		r.Others = append(r.Others, claim.Claimant{UID: c.UID, Namespace: c.Namespace, Created: c.Created, Elsewhere: c.Elsewhere, Recorded: c.Recorded})
+		r.Others = append(r.Others, claim.Candidate{UID: c.UID, Namespace: c.Namespace, Created: c.Created, Elsewhere: c.Elsewhere, Recorded: c.Recorded})
 	}
 	if i := claim.Owner(r); i >= 0 {
 		return &in.Observed.Conflicts[i]

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Claimant is a HelmRelease that requests a Helm release, or that created revisions of it.
-type Claimant struct {
+// Candidate is a HelmRelease that requests a Helm release, or that created revisions of it.
+type Candidate struct {
 	UID string
 	// Namespace is the namespace of the HelmRelease.
 	Namespace string
@@ -40,12 +40,12 @@ type Release struct {
 	// Revisions are the stored revisions, newest first.
 	Revisions []Revision
 	// Self is the HelmRelease that the decision is for.
-	Self   Claimant
-	Others []Claimant
+	Self   Candidate
+	Others []Candidate
 }
 
 // Owner returns the index of the owner in Others; -1 if Self is the owner, or if there is none. The
-// newest revision that a claimant has created or recorded decides. Without one, Self is the owner
+// newest revision that a candidate has created or recorded decides. Without one, Self is the owner
 // unless a HelmRelease that counts without proof precedes it.
 func Owner(r Release) int {
 	all := append(slices.Clone(r.Others), r.Self)
@@ -60,32 +60,32 @@ func Owner(r Release) int {
 			return index(i)
 		}
 	}
-	return index(r.first(all, func(c Claimant) bool {
+	return index(r.first(all, func(c Candidate) bool {
 		return !c.Elsewhere && (c.UID == r.Self.UID || c.Namespace == r.Self.Namespace || r.livesThere(c))
 	}))
 }
 
-// provenBy returns the index of the claimant that created a revision or, if none did, of the first
+// provenBy returns the index of the candidate that created a revision or, if none did, of the first
 // one that recorded it; -1 if there is none. Labels come first: status is readable by more users
 // than records are, and a history can be copied.
-func (r Release) provenBy(revision Revision, all []Claimant) int {
+func (r Release) provenBy(revision Revision, all []Candidate) int {
 	if revision.Uninstalled {
 		return -1
 	}
 	if revision.Creator != "" {
-		if i := slices.IndexFunc(all, func(c Claimant) bool { return c.UID == revision.Creator }); i >= 0 {
+		if i := slices.IndexFunc(all, func(c Candidate) bool { return c.UID == revision.Creator }); i >= 0 {
 			return i
 		}
 	}
-	return r.first(all, func(c Claimant) bool { return !c.Elsewhere && slices.Contains(c.Recorded, revision.Version) })
+	return r.first(all, func(c Candidate) bool { return !c.Elsewhere && slices.Contains(c.Recorded, revision.Version) })
 }
 
-// livesThere reports whether a claimant is in the storage namespace.
-func (r Release) livesThere(c Claimant) bool { return c.Namespace == r.StorageNamespace }
+// livesThere reports whether a candidate is in the storage namespace.
+func (r Release) livesThere(c Candidate) bool { return c.Namespace == r.StorageNamespace }
 
-// first returns the index of the first of some claimants; -1 if there is none. Those in the storage
+// first returns the index of the first of some candidates; -1 if there is none. Those in the storage
 // namespace precede others, and older ones precede younger ones.
-func (r Release) first(all []Claimant, counts func(Claimant) bool) int {
+func (r Release) first(all []Candidate, counts func(Candidate) bool) int {
 	found := -1
 	for i := range all {
 		if counts(all[i]) && (found < 0 || r.precedes(all[i], all[found])) {
@@ -95,7 +95,7 @@ func (r Release) first(all []Claimant, counts func(Claimant) bool) int {
 	return found
 }
 
-func (r Release) precedes(a, b Claimant) bool {
+func (r Release) precedes(a, b Candidate) bool {
 	switch {
 	case r.livesThere(a) != r.livesThere(b):
 		return r.livesThere(a)

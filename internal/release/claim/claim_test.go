@@ -11,46 +11,46 @@ import (
 
 var now = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// claimant returns a HelmRelease, which is older the smaller hour is.
-func claimant(uid, namespace string, hour int, recorded ...int) Claimant {
-	return Claimant{UID: uid, Namespace: namespace, Created: now.Add(time.Duration(hour) * time.Hour), Recorded: recorded}
+// candidate returns a HelmRelease, which is older the smaller hour is.
+func candidate(uid, namespace string, hour int, recorded ...int) Candidate {
+	return Candidate{UID: uid, Namespace: namespace, Created: now.Add(time.Duration(hour) * time.Hour), Recorded: recorded}
 }
 
 // TestOwner: labels of records decide, then histories, then the storage namespace and the age.
 func TestOwner(t *testing.T) {
 	t.Parallel()
-	moved := claimant("b", "team-b", 1)
+	moved := candidate("b", "team-b", 1)
 	moved.Elsewhere = true
 	for name, tc := range map[string]struct {
 		reason    string
 		revisions []Revision
-		self      Claimant
-		others    []Claimant
+		self      Candidate
+		others    []Candidate
 		want      string
 	}{
-		"Alone":             {reason: "there is no other one", self: claimant("a", "team-a", 2), want: "a"},
-		"Near":              {reason: "in one namespace the older one", self: claimant("a", "team-a", 2), others: []Claimant{claimant("b", "team-a", 1)}, want: "b"},
-		"NearYounger":       {reason: "in one namespace the older one", self: claimant("a", "team-a", 1), others: []Claimant{claimant("b", "team-a", 2)}, want: "a"},
-		"NearSameAge":       {reason: "or the smaller UID", self: claimant("b", "team-a", 1), others: []Claimant{claimant("a", "team-a", 1)}, want: "a"},
-		"Far":               {reason: "a spec in another namespace does not count", self: claimant("a", "team-a", 2), others: []Claimant{claimant("b", "team-b", 1)}, want: "a"},
-		"FarBoth":           {reason: "for neither of the two", self: claimant("b", "team-b", 1), others: []Claimant{claimant("a", "team-a", 2)}, want: "b"},
-		"Storage":           {reason: "one in the storage namespace counts", self: claimant("a", "team-a", 1), others: []Claimant{claimant("b", "vault", 2)}, want: "b"},
-		"StorageSelf":       {reason: "and precedes others", self: claimant("a", "vault", 2), others: []Claimant{claimant("b", "team-b", 1)}, want: "a"},
-		"StorageBoth":       {reason: "of two, the older one", self: claimant("a", "vault", 2), others: []Claimant{claimant("c", "team-c", 0), claimant("b", "vault", 1)}, want: "b"},
-		"Created":           {reason: "a label decides", revisions: []Revision{{Version: 1, Creator: "b"}}, self: claimant("a", "vault", 1, 1), others: []Claimant{claimant("b", "team-b", 2)}, want: "b"},
-		"CreatedSelf":       {reason: "a label decides", revisions: []Revision{{Version: 1, Creator: "a"}}, self: claimant("a", "team-a", 2), others: []Claimant{claimant("b", "vault", 1, 1)}, want: "a"},
-		"CreatedNewest":     {reason: "the newest one", revisions: []Revision{{Version: 2, Creator: "b"}, {Version: 1, Creator: "a"}}, self: claimant("a", "vault", 1), others: []Claimant{claimant("b", "team-b", 2)}, want: "b"},
-		"CreatedByGone":     {reason: "of a HelmRelease that exists", revisions: []Revision{{Version: 2, Creator: "x"}, {Version: 1, Creator: "a"}}, self: claimant("a", "team-a", 1), others: []Claimant{claimant("b", "vault", 2)}, want: "a"},
-		"CreatedByMoved":    {reason: "also if it requests another release now", revisions: []Revision{{Version: 1, Creator: "b"}}, self: claimant("a", "team-a", 2), others: []Claimant{moved}, want: "b"},
-		"MovedWithoutProof": {reason: "but not without a record", self: claimant("a", "team-a", 2), others: []Claimant{{UID: "b", Namespace: "team-a", Elsewhere: true}}, want: "a"},
-		"Uninstalled":       {reason: "a release that is uninstalled proves nothing", revisions: []Revision{{Version: 1, Creator: "b", Uninstalled: true}}, self: claimant("a", "team-a", 2), others: []Claimant{claimant("b", "team-b", 1, 1)}, want: "a"},
-		"Recorded":          {reason: "a history decides", revisions: []Revision{{Version: 1}}, self: claimant("a", "vault", 1), others: []Claimant{claimant("b", "team-b", 2, 1)}, want: "b"},
-		"RecordedSelf":      {reason: "a history decides", revisions: []Revision{{Version: 1}}, self: claimant("a", "team-a", 2, 1), others: []Claimant{claimant("b", "team-b", 1), claimant("c", "vault", 1)}, want: "a"},
-		"RecordedNewest":    {reason: "that of the newest revision", revisions: []Revision{{Version: 2}, {Version: 1}}, self: claimant("a", "team-a", 1, 1), others: []Claimant{claimant("b", "team-b", 2, 2)}, want: "b"},
-		"RecordedOld":       {reason: "an older label does not matter then", revisions: []Revision{{Version: 2}, {Version: 1, Creator: "a"}}, self: claimant("a", "team-a", 1), others: []Claimant{claimant("b", "team-b", 2, 2)}, want: "b"},
-		"RecordedGone":      {reason: "a revision that is not stored proves nothing", self: claimant("a", "team-a", 2), others: []Claimant{claimant("b", "team-b", 1, 1)}, want: "a"},
-		"RecordedBoth":      {reason: "of two histories, that in the storage namespace", revisions: []Revision{{Version: 1}}, self: claimant("a", "vault", 2, 1), others: []Claimant{claimant("b", "team-b", 1, 1)}, want: "a"},
-		"RecordedBothFar":   {reason: "or the older one", revisions: []Revision{{Version: 1}}, self: claimant("a", "team-a", 2, 1), others: []Claimant{claimant("b", "team-b", 1, 1)}, want: "b"},
+		"Alone":             {reason: "there is no other one", self: candidate("a", "team-a", 2), want: "a"},
+		"Near":              {reason: "in one namespace the older one", self: candidate("a", "team-a", 2), others: []Candidate{candidate("b", "team-a", 1)}, want: "b"},
+		"NearYounger":       {reason: "in one namespace the older one", self: candidate("a", "team-a", 1), others: []Candidate{candidate("b", "team-a", 2)}, want: "a"},
+		"NearSameAge":       {reason: "or the smaller UID", self: candidate("b", "team-a", 1), others: []Candidate{candidate("a", "team-a", 1)}, want: "a"},
+		"Far":               {reason: "a spec in another namespace does not count", self: candidate("a", "team-a", 2), others: []Candidate{candidate("b", "team-b", 1)}, want: "a"},
+		"FarBoth":           {reason: "for neither of the two", self: candidate("b", "team-b", 1), others: []Candidate{candidate("a", "team-a", 2)}, want: "b"},
+		"Storage":           {reason: "one in the storage namespace counts", self: candidate("a", "team-a", 1), others: []Candidate{candidate("b", "vault", 2)}, want: "b"},
+		"StorageSelf":       {reason: "and precedes others", self: candidate("a", "vault", 2), others: []Candidate{candidate("b", "team-b", 1)}, want: "a"},
+		"StorageBoth":       {reason: "of two, the older one", self: candidate("a", "vault", 2), others: []Candidate{candidate("c", "team-c", 0), candidate("b", "vault", 1)}, want: "b"},
+		"Created":           {reason: "a label decides", revisions: []Revision{{Version: 1, Creator: "b"}}, self: candidate("a", "vault", 1, 1), others: []Candidate{candidate("b", "team-b", 2)}, want: "b"},
+		"CreatedSelf":       {reason: "a label decides", revisions: []Revision{{Version: 1, Creator: "a"}}, self: candidate("a", "team-a", 2), others: []Candidate{candidate("b", "vault", 1, 1)}, want: "a"},
+		"CreatedNewest":     {reason: "the newest one", revisions: []Revision{{Version: 2, Creator: "b"}, {Version: 1, Creator: "a"}}, self: candidate("a", "vault", 1), others: []Candidate{candidate("b", "team-b", 2)}, want: "b"},
+		"CreatedByGone":     {reason: "of a HelmRelease that exists", revisions: []Revision{{Version: 2, Creator: "x"}, {Version: 1, Creator: "a"}}, self: candidate("a", "team-a", 1), others: []Candidate{candidate("b", "vault", 2)}, want: "a"},
+		"CreatedByMoved":    {reason: "also if it requests another release now", revisions: []Revision{{Version: 1, Creator: "b"}}, self: candidate("a", "team-a", 2), others: []Candidate{moved}, want: "b"},
+		"MovedWithoutProof": {reason: "but not without a record", self: candidate("a", "team-a", 2), others: []Candidate{{UID: "b", Namespace: "team-a", Elsewhere: true}}, want: "a"},
+		"Uninstalled":       {reason: "a release that is uninstalled proves nothing", revisions: []Revision{{Version: 1, Creator: "b", Uninstalled: true}}, self: candidate("a", "team-a", 2), others: []Candidate{candidate("b", "team-b", 1, 1)}, want: "a"},
+		"Recorded":          {reason: "a history decides", revisions: []Revision{{Version: 1}}, self: candidate("a", "vault", 1), others: []Candidate{candidate("b", "team-b", 2, 1)}, want: "b"},
+		"RecordedSelf":      {reason: "a history decides", revisions: []Revision{{Version: 1}}, self: candidate("a", "team-a", 2, 1), others: []Candidate{candidate("b", "team-b", 1), candidate("c", "vault", 1)}, want: "a"},
+		"RecordedNewest":    {reason: "that of the newest revision", revisions: []Revision{{Version: 2}, {Version: 1}}, self: candidate("a", "team-a", 1, 1), others: []Candidate{candidate("b", "team-b", 2, 2)}, want: "b"},
+		"RecordedOld":       {reason: "an older label does not matter then", revisions: []Revision{{Version: 2}, {Version: 1, Creator: "a"}}, self: candidate("a", "team-a", 1), others: []Candidate{candidate("b", "team-b", 2, 2)}, want: "b"},
+		"RecordedGone":      {reason: "a revision that is not stored proves nothing", self: candidate("a", "team-a", 2), others: []Candidate{candidate("b", "team-b", 1, 1)}, want: "a"},
+		"RecordedBoth":      {reason: "of two histories, that in the storage namespace", revisions: []Revision{{Version: 1}}, self: candidate("a", "vault", 2, 1), others: []Candidate{candidate("b", "team-b", 1, 1)}, want: "a"},
+		"RecordedBothFar":   {reason: "or the older one", revisions: []Revision{{Version: 1}}, self: candidate("a", "team-a", 2, 1), others: []Candidate{candidate("b", "team-b", 1, 1)}, want: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,9 +73,9 @@ func TestAgreement(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pick := func(of ...string) string { return of[r.IntN(len(of))] }
-		var all []Claimant
+		var all []Candidate
 		for _, uid := range []string{"a", "b", "c"} {
-			c := claimant(uid, pick("vault", "team-a", "team-b"), r.IntN(2))
+			c := candidate(uid, pick("vault", "team-a", "team-b"), r.IntN(2))
 			for version := range 3 {
 				if r.IntN(4) == 0 {
 					c.Recorded = append(c.Recorded, version)
@@ -89,7 +89,7 @@ func TestAgreement(t *testing.T) {
 		}
 		owners := map[string]bool{}
 		for i := range all {
-			var others []Claimant
+			var others []Candidate
 			for j := range all {
 				if j != i {
 					others = append(others, all[j])

@@ -260,7 +260,7 @@ func TestReleaseOwners(t *testing.T) {
 	}{
 		"Near":     {"it is in the same namespace", requests("prod", "first", "shop", "vault", false), []string{"prod/late"}},
 		"Storage":  {"it is in the storage namespace", requests("vault", "first", "shop", "vault", false), []string{"prod/late", "vault/home"}},
-		"Foreign":  {"its spec alone kept nobody waiting", requests("team-b", "first", "shop", "vault", false), nil},
+		"Foreign":  {"no HelmRelease waited for its spec", requests("team-b", "first", "shop", "vault", false), nil},
 		"Recorded": {"it had the release", requests("team-b", "first", "shop", "vault", true), []string{"prod/late", "vault/home"}},
 		"Other":    {"it requested another one", requests("prod", "first", "web", "vault", true), nil},
 	} {
