@@ -91,7 +91,8 @@ func mayImport() map[string][]string {
 		"plan":                              {},
 		"readiness":                         {},
 		"policy":                            {},
-		"release":                           {"policy"},
+		"release":                           {"policy", "release/claim"},
+		"release/claim":                     {},
 		"render":                            {"bounded"},
 		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
@@ -122,11 +123,12 @@ func pure() map[string][]string {
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
 		"policy":         {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
-		"release":        {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
-		"scenario":       {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
+		"release":        {"k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/apis/meta/v1", "policy", "release/claim"},
+		"release/claim":  {},
+		"scenario":       {"diagnosis", "k8s.io/api", "k8s.io/apimachinery/pkg", "policy", "release", "status"},
 		"served":         {"k8s.io/apimachinery/pkg"},
-		"status":         {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release", packages + "status/message"},
-		"status/message": {"k8s.io/apimachinery/pkg", packages + "release"},
+		"status":         {"k8s.io/api", "k8s.io/apimachinery/pkg", "operation", "release", "status/message"},
+		"status/message": {"k8s.io/apimachinery/pkg", "release"},
 	}
 }
 
