@@ -42,6 +42,8 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
+		"cli":                               {"cli/text", "view", "view/doctor", "view/read"},
+		"cli/text":                          {"view", "view/doctor"},
 		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},
 		"controller":                        {"events", "inputs", "status"},
@@ -99,6 +101,9 @@ func mayImport() map[string][]string {
 		"served":                            {},
 		"status":                            {"operation", "release"},
 		"values":                            {"bounded"},
+		"view":                              {"release"},
+		"view/doctor":                       {"view"},
+		"view/read":                         {"options", "view", "view/doctor"},
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
@@ -113,6 +118,7 @@ func pure() map[string][]string {
 		// readiness decides whether a Job has ended.
 		"diagnosis": {"k8s.io/api", packages + "readiness"},
 		"changes":   {"k8s.io/apimachinery/pkg", packages + "release", packages + "served"},
+		"cli/text":  {"k8s.io/apimachinery/pkg/util/duration", packages + "view"},
 		"bounded":   {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "bounded"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
@@ -124,6 +130,9 @@ func pure() map[string][]string {
 		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
 		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+		// The state of a suspended or held release is decided in release.
+		"view":        {"k8s.io/apimachinery/pkg", packages + "release"},
+		"view/doctor": {"k8s.io/apimachinery/pkg", packages + "view"},
 	}
 }
 

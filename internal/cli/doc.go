@@ -1,0 +1,15 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line of kubectl-pintle. A command reads with package view/read, makes
+// a view, and prints it with package text, or as JSON or YAML.
+//
+// Files, top-down:
+//
+//	root.go    Command: all commands
+//	doctor.go  doctor
+//	get.go     get
+//	watch.go   get --watch
+//	output.go  flag --output, and colours
+//	session.go flags of kubectl, and clients
+package cli

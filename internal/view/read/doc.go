@@ -1,0 +1,13 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package read reads the facts that views show from the API server, as the user who looks at them.
+// A resource that the user may not read is left out, and listed with the reason.
+//
+// Files, top-down:
+//
+//	doctor.go       the facts of an installation
+//	controllers.go  Deployments, their flags, Leases and source-controller
+//	rights.go       the rights of ServiceAccounts
+//	reader.go       Reader: its access, its scheme, and HelmReleases
+package read
