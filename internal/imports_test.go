@@ -42,7 +42,7 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"cli/text", "view", "view/doctor", "view/read"},
+		"cli":                               {"cli/text", "diagnosis/evidence", "view", "view/doctor", "view/read"},
 		"cli/text":                          {"view", "view/doctor"},
 		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},
@@ -103,7 +103,7 @@ func mayImport() map[string][]string {
 		"values":                            {"bounded"},
 		"view":                              {"release"},
 		"view/doctor":                       {"view"},
-		"view/read":                         {"options", "view", "view/doctor"},
+		"view/read":                         {"inputs", "options", "readiness", "release", "view", "view/doctor"},
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
@@ -287,7 +287,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: []string{"helm.sh/helm"},
 			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
-			indirect:  []string{"chart", "inputs", "controller", "main"},
+			indirect:  []string{"chart", "inputs", "controller", "view/read", "cli", "main"},
 		},
 		{
 			// They are large, and inspect the machine when they are initialized.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,6 +43,7 @@ type world struct {
 	// denied returns whether ServiceAccounts lack a right.
 	denied  func(user string, right authorizationv1.ResourceAttributes) bool
 	env     map[string]string
+	examine read.Examine
 	session *Session
 	client  client.WithWatch
 	out     bytes.Buffer
@@ -88,6 +90,7 @@ func (w *world) start() {
 	}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(w.objects...).WithStatusSubresource().
 		WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
+		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
 		WithInterceptorFuncs(interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				if err := forbidden(list); err != nil {
@@ -123,7 +126,7 @@ func (w *world) run(args ...string) int {
 	w.err.Reset()
 	w.session = &Session{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &w.out, ErrOut: &w.err},
-		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client,
+		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine,
 		Terminal: w.env["TERM"] != "",
 	}
 	cmd := Command(w.session)

@@ -9,6 +9,7 @@
 //	root.go    Command: all commands
 //	doctor.go  doctor
 //	get.go     get
+//	why.go     why
 //	watch.go   get --watch
 //	output.go  flag --output, and colours
 //	session.go flags of kubectl, and clients

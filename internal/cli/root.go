@@ -35,7 +35,7 @@ func Command(s *Session) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.ErrOut)
 	root.SetIn(s.In)
-	root.AddCommand(s.doctorCommand(), s.getCommand())
+	root.AddCommand(s.getCommand(), s.whyCommand(), s.doctorCommand())
 	return root
 }
 

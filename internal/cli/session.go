@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
@@ -27,8 +29,9 @@ type Session struct {
 	// Terminal is true if the output is a terminal.
 	Terminal bool
 
-	// client replaces the client in tests.
-	client client.WithWatch
+	// client and examine replace the access to the cluster in tests.
+	client  client.WithWatch
+	examine read.Examine
 
 	flags *genericclioptions.ConfigFlags
 	// all is true for --all-namespaces.
@@ -54,7 +57,7 @@ func (s *Session) connect() (*connection, error) {
 		namespace = ""
 	}
 	if c := s.client; c != nil {
-		reader := &read.Reader{Client: c, Mapper: c.RESTMapper(), Allowed: read.Review(c), Now: s.Now}
+		reader := &read.Reader{Client: c, Mapper: c.RESTMapper(), Allowed: read.Review(c), Examine: s.examine, Now: s.Now}
 		return &connection{WithWatch: c, reader: reader, namespace: namespace}, nil
 	}
 	config, err := s.flags.ToRESTConfig()
@@ -74,8 +77,29 @@ func (s *Session) connect() (*connection, error) {
 		return nil, err
 	}
 	reader := &read.Reader{Client: c, Mapper: mapper, Allowed: allowed(c, config, optionsOf(c)), Now: s.Now}
+	web, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := evidence.New(user{config, web})
+	if err != nil {
+		return nil, err
+	}
+	reader.Examine = logs.Examine
 	return &connection{WithWatch: c, reader: reader, config: config, namespace: namespace}, nil
 }
+
+// user is the identity that logs are read with.
+type user struct {
+	config *rest.Config
+	client *http.Client
+}
+
+// ToRESTConfig implements evidence.Connection.
+func (u user) ToRESTConfig() (*rest.Config, error) { return u.config, nil }
+
+// HTTPClient implements evidence.Connection.
+func (u user) HTTPClient() *http.Client { return u.client }
 
 // allowed returns whether a ServiceAccount has a right: by a SubjectAccessReview, or if the user may
 // not create one, by a SelfSubjectAccessReview as that ServiceAccount.

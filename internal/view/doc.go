@@ -7,6 +7,9 @@
 //
 // Files, top-down:
 //
+//	why.go      Why: the cause, conditions and events of one HelmRelease
+//	next.go     the state in one sentence, and what happens next
+//	remedy.go   what to do about a reason
 //	release.go  Release: one HelmRelease in a list
 //	state.go    State: the state of a HelmRelease in one word
 //	waits.go    what a release waits for

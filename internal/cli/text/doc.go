@@ -7,6 +7,7 @@
 // Files, top-down:
 //
 //	releases.go  lists of releases
+//	why.go       the state of one release, and its cause
 //	doctor.go    findings about an installation
 //	table.go     Table: aligned columns, also of rows that arrive one by one
 //	style.go     Style: colours, and texts without control characters

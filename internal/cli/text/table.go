@@ -25,6 +25,8 @@ type table struct {
 	header []string
 	widths []int
 	begun  bool
+	// indent precedes each row.
+	indent string
 }
 
 func newTable(style Style, header ...string) *table {
@@ -49,6 +51,7 @@ func (t *table) print(w io.Writer, rows ...[]cell) error {
 	}
 	var b strings.Builder
 	for _, row := range rows {
+		b.WriteString(t.indent)
 		for i, c := range row {
 			b.WriteString(t.style.paint(c.color, c.text))
 			if i < len(row)-1 {
@@ -59,4 +62,10 @@ func (t *table) print(w io.Writer, rows ...[]cell) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// indented prints rows below a heading.
+func (t *table) indented(b *strings.Builder, rows [][]cell) {
+	t.indent = "  "
+	_ = t.print(b, rows...) // a Builder returns no error
 }

@@ -6,6 +6,7 @@
 //
 // Files, top-down:
 //
+//	why.go          the state of one HelmRelease, its events and its objects
 //	doctor.go       the facts of an installation
 //	controllers.go  Deployments, their flags, Leases and source-controller
 //	rights.go       the rights of ServiceAccounts

@@ -41,6 +41,8 @@ type Reader struct {
 	Mapper apimeta.RESTMapper
 	// Allowed reports whether a user has a right.
 	Allowed Allowed
+	// Examine reads the Pods, events and logs of objects that are not ready. Nil leaves them out.
+	Examine Examine
 	Now     func() time.Time
 }
 
