@@ -42,7 +42,7 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"cli/text", "diagnosis/evidence", "view", "view/doctor", "view/read"},
+		"cli":                               {"cli/text", "diagnosis/evidence", "view", "view/doctor", "view/read", "view/request"},
 		"cli/text":                          {"view", "view/doctor"},
 		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},
@@ -103,6 +103,7 @@ func mayImport() map[string][]string {
 		"values":                            {"bounded"},
 		"view":                              {"release"},
 		"view/doctor":                       {"view"},
+		"view/request":                      {"release", "view"},
 		"view/read":                         {"inputs", "options", "readiness", "release", "view", "view/doctor"},
 		"watch":                             {},
 		"worker":                            {"fair"},
@@ -131,8 +132,9 @@ func pure() map[string][]string {
 		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 		// The state of a suspended or held release is decided in release.
-		"view":        {"k8s.io/apimachinery/pkg", packages + "release"},
-		"view/doctor": {"k8s.io/apimachinery/pkg", packages + "view"},
+		"view":         {"k8s.io/apimachinery/pkg", packages + "release"},
+		"view/doctor":  {"k8s.io/apimachinery/pkg", packages + "view"},
+		"view/request": {"k8s.io/apimachinery/pkg", packages + "release", packages + "view"},
 	}
 }
 

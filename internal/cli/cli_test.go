@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
@@ -44,6 +45,11 @@ type world struct {
 	denied  func(user string, right authorizationv1.ResourceAttributes) bool
 	env     map[string]string
 	examine read.Examine
+	// react changes a HelmRelease that is read, as the controller would.
+	react func(hr *helmv2.HelmRelease)
+	// patch and unread are errors of changes and of reads.
+	patch   error
+	unread  func() error
 	session *Session
 	client  client.WithWatch
 	out     bytes.Buffer
@@ -102,7 +108,22 @@ func (w *world) start() {
 				if err := forbidden(object); err != nil {
 					return err
 				}
-				return c.Get(ctx, key, object, opts...)
+				if w.unread != nil {
+					if err := w.unread(); err != nil {
+						return err
+					}
+				}
+				err := c.Get(ctx, key, object, opts...)
+				if hr, ok := object.(*helmv2.HelmRelease); ok && err == nil && w.react != nil {
+					w.react(hr)
+				}
+				return err
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if w.patch != nil {
+					return w.patch
+				}
+				return c.Patch(ctx, object, patch, opts...)
 			},
 			Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 				review, ok := object.(*authorizationv1.SubjectAccessReview)

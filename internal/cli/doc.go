@@ -8,6 +8,7 @@
 //
 //	root.go    Command: all commands
 //	doctor.go  doctor
+//	act.go     reconcile, suspend, resume, rollback, test
 //	get.go     get
 //	why.go     why
 //	watch.go   get --watch

@@ -35,7 +35,9 @@ func Command(s *Session) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.ErrOut)
 	root.SetIn(s.In)
-	root.AddCommand(s.getCommand(), s.whyCommand(), s.doctorCommand())
+	root.AddCommand(
+		s.getCommand(), s.whyCommand(), s.reconcileCommand(), s.suspendCommand(), s.resumeCommand(), s.rollbackCommand(), s.testCommand(), s.doctorCommand(),
+	)
 	return root
 }
 
