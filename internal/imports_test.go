@@ -42,7 +42,7 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"cli/text", "diagnosis/evidence", "view", "view/doctor", "view/read", "view/request"},
+		"cli":                               {"cli/text", "diagnosis", "diagnosis/evidence", "view", "view/doctor", "view/read", "view/request"},
 		"cli/text":                          {"view", "view/doctor"},
 		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},

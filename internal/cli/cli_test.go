@@ -26,7 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
@@ -47,6 +49,9 @@ type world struct {
 	examine read.Examine
 	// react changes a HelmRelease that is read, as the controller would.
 	react func(hr *helmv2.HelmRelease)
+	// operate does the same with an Operation.
+	operate func(op *opsv1alpha1.Operation)
+	logs    evidence.Opener
 	// patch and unread are errors of changes and of reads.
 	patch   error
 	unread  func() error
@@ -117,6 +122,9 @@ func (w *world) start() {
 				if hr, ok := object.(*helmv2.HelmRelease); ok && err == nil && w.react != nil {
 					w.react(hr)
 				}
+				if op, ok := object.(*opsv1alpha1.Operation); ok && err == nil && w.operate != nil {
+					w.operate(op)
+				}
 				return err
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -147,7 +155,7 @@ func (w *world) run(args ...string) int {
 	w.err.Reset()
 	w.session = &Session{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &w.out, ErrOut: &w.err},
-		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine,
+		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine, logs: w.logs,
 		Terminal: w.env["TERM"] != "",
 	}
 	cmd := Command(w.session)

@@ -7,11 +7,13 @@
 // Files, top-down:
 //
 //	root.go    Command: all commands
+//	run.go     run: hooks
 //	doctor.go  doctor
 //	act.go     reconcile, suspend, resume, rollback, test
 //	get.go     get
 //	why.go     why
 //	watch.go   get --watch
+//	logs.go    logs of the Pods of an Operation
 //	output.go  flag --output, and colours
 //	session.go flags of kubectl, and clients
 package cli

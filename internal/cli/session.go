@@ -6,13 +6,16 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,6 +35,7 @@ type Session struct {
 	// client and examine replace the access to the cluster in tests.
 	client  client.WithWatch
 	examine read.Examine
+	logs    evidence.Opener
 
 	flags *genericclioptions.ConfigFlags
 	// all is true for --all-namespaces.
@@ -43,7 +47,7 @@ type Session struct {
 type connection struct {
 	client.WithWatch
 	reader    *read.Reader
-	config    *rest.Config
+	logs      evidence.Opener
 	namespace string
 }
 
@@ -58,7 +62,7 @@ func (s *Session) connect() (*connection, error) {
 	}
 	if c := s.client; c != nil {
 		reader := &read.Reader{Client: c, Mapper: c.RESTMapper(), Allowed: read.Review(c), Examine: s.examine, Now: s.Now}
-		return &connection{WithWatch: c, reader: reader, namespace: namespace}, nil
+		return &connection{WithWatch: c, reader: reader, logs: s.logs, namespace: namespace}, nil
 	}
 	config, err := s.flags.ToRESTConfig()
 	if err != nil {
@@ -81,12 +85,19 @@ func (s *Session) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	logs, err := evidence.New(user{config, web})
+	causes, err := evidence.New(user{config, web})
 	if err != nil {
 		return nil, err
 	}
-	reader.Examine = logs.Examine
-	return &connection{WithWatch: c, reader: reader, config: config, namespace: namespace}, nil
+	reader.Examine = causes.Examine
+	pods, err := corev1client.NewForConfigAndClient(config, web)
+	if err != nil {
+		return nil, err
+	}
+	logs := func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return pods.Pods(namespace).GetLogs(pod, options).Stream(ctx)
+	}
+	return &connection{WithWatch: c, reader: reader, logs: logs, namespace: namespace}, nil
 }
 
 // user is the identity that logs are read with.

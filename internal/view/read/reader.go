@@ -18,6 +18,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 )
 
@@ -73,6 +74,11 @@ func (r *Reader) Release(ctx context.Context, namespace, name string) (*helmv2.H
 		return nil, err
 	}
 	return hr, nil
+}
+
+// Secrets returns the texts in the Secrets of spec.valuesFrom, so that outputs can be redacted.
+func (r *Reader) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
+	return inputs.NewResolver(r.Client, r.Client, nil).Secrets(ctx, hr)
 }
 
 // examination collects facts.

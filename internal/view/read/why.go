@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view"
@@ -100,7 +99,7 @@ func (x *explanation) examine(ctx context.Context) {
 	if len(unready) == 0 || x.Examine == nil {
 		return
 	}
-	secrets, err := inputs.NewResolver(x.Client, x.Client, nil).Secrets(ctx, x.facts.Release)
+	secrets, err := x.Secrets(ctx, x.facts.Release)
 	x.facts.Diagnosis = x.Examine(ctx, release.DiagnosisRequest{Objects: unready, Secrets: secrets})
 	if err != nil && x.facts.Diagnosis != nil && len(x.facts.Diagnosis.Logs) > 0 {
 		// The log may have the values that cannot be redacted.

@@ -6,6 +6,7 @@
 //
 // Files, top-down:
 //
-//	request.go   Request: reconcile, suspend, resume, roll back, test
-//	progress.go  Progress: how far a request is
+//	operation.go  Operations that run hooks
+//	request.go    Request: reconcile, suspend, resume, roll back, test
+//	progress.go   Progress: how far a request is
 package request
