@@ -104,7 +104,7 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 	}
 }
 
-func (s *Session) reconcileCommand() *cobra.Command {
+func reconcileCommand(s *Session) *cobra.Command {
 	var o request.ReconcileOptions
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
@@ -122,7 +122,7 @@ func (s *Session) reconcileCommand() *cobra.Command {
 	})
 }
 
-func (s *Session) suspendCommand() *cobra.Command {
+func suspendCommand(s *Session) *cobra.Command {
 	reason, until, spec := "", "", false
 	cmd := &cobra.Command{
 		Use:   "suspend NAME",
@@ -143,7 +143,7 @@ func (s *Session) suspendCommand() *cobra.Command {
 	})
 }
 
-func (s *Session) resumeCommand() *cobra.Command {
+func resumeCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume NAME",
 		Short: "Resume a suspended release, and reconcile it",
@@ -156,7 +156,7 @@ func (s *Session) resumeCommand() *cobra.Command {
 	})
 }
 
-func (s *Session) rollbackCommand() *cobra.Command {
+func rollbackCommand(s *Session) *cobra.Command {
 	until := ""
 	cmd := &cobra.Command{
 		Use:   "rollback NAME REVISION",
@@ -180,7 +180,7 @@ func (s *Session) rollbackCommand() *cobra.Command {
 	})
 }
 
-func (s *Session) testCommand() *cobra.Command {
+func testCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Run the tests of the chart on the newest revision",

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
-func (s *Session) doctorCommand() *cobra.Command {
+func doctorCommand(s *Session) *cobra.Command {
 	var account string
 	cmd := &cobra.Command{
 		Use:   "doctor",

@@ -20,7 +20,7 @@ type releaseList struct {
 	Items []view.Release `json:"items"`
 }
 
-func (s *Session) getCommand() *cobra.Command {
+func getCommand(s *Session) *cobra.Command {
 	watch := false
 	cmd := &cobra.Command{
 		Use:   "get [NAME...]",

@@ -36,8 +36,8 @@ func Command(s *Session) *cobra.Command {
 	root.SetErr(s.ErrOut)
 	root.SetIn(s.In)
 	root.AddCommand(
-		s.getCommand(), s.whyCommand(), s.reconcileCommand(), s.suspendCommand(), s.resumeCommand(), s.rollbackCommand(), s.testCommand(),
-		s.runCommand(), s.doctorCommand(),
+		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), testCommand(s),
+		runCommand(s), doctorCommand(s),
 	)
 	return root
 }

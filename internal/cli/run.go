@@ -19,7 +19,7 @@ import (
 // logPatience is how long a log may last after its Operation has ended.
 const logPatience = 5 * time.Second
 
-func (s *Session) runCommand() *cobra.Command {
+func runCommand(s *Session) *cobra.Command {
 	var w wait
 	kind := ""
 	cmd := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
-func (s *Session) whyCommand() *cobra.Command {
+func whyCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why NAME",
 		Short: "Explain the state of a release: cause, logs, events, what happens next",
