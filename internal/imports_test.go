@@ -132,7 +132,7 @@ func pure() map[string][]string {
 		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 		// The state of a suspended or held release is decided in release.
-		"view":         {"k8s.io/apimachinery/pkg", packages + "release"},
+		"view":         {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "release"},
 		"view/doctor":  {"k8s.io/apimachinery/pkg", packages + "view"},
 		"view/request": {"k8s.io/apimachinery/pkg", packages + "release", packages + "view"},
 	}

@@ -19,7 +19,7 @@ func doctorCommand(s *Session) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check an installation, and the migration from helm-controller",
 		Long: "Checks CRDs, controllers, source-controller, HelmReleases, and the rights of the ServiceAccounts that they act as.\n\n" +
-			"It only reads. All namespaces are checked, unless --namespace is set. The exit code is 1 if a check fails.",
+			"It only reads. All namespaces are checked, unless --namespace is set. The exit code is 1 if a check fails, or could not be made.",
 		Example: "  # Check an installation, or a cluster with helm-controller before the migration\n" +
 			"  kubectl pintle doctor\n\n" +
 			"  # Check the rights that releases would need with config/default\n" +
@@ -44,7 +44,7 @@ func doctorCommand(s *Session) *cobra.Command {
 		}
 		report := doctor.Check(c.reader.Doctor(cmd.Context(), options))
 		err = s.print(report, func(w io.Writer, style text.Style) error { return text.Doctor(w, report, style) })
-		if err == nil && report.Failed > 0 {
+		if err == nil && report.Failed+report.Unknown > 0 {
 			return errFailed
 		}
 		return err

@@ -98,5 +98,5 @@ func TestPlugin(t *testing.T) {
 	w.expectPlugin(k, 1, "doctor", "OK       CRDs", "no controller of HelmReleases runs", "source-controller was not found")
 	w.expectPlugin(k, 1, "get --as=stranger", "is forbidden")
 	w.expectPlugin(k, 1, "doctor --as=stranger", "HelmReleases could not be read", "Deployments could not be read")
-	w.expectPlugin(k, 1, "get --context=missing", `context "missing" does not exist`)
+	w.expectPlugin(k, 1, "get --context=missing", "context was not found for specified context: missing")
 }
