@@ -42,8 +42,8 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"cli/text", "diagnosis", "diagnosis/evidence", "view", "view/doctor", "view/read", "view/request"},
-		"cli/text":                          {"view", "view/doctor"},
+		"cli":                               {"cli/text", "diagnosis", "diagnosis/evidence", "view", "view/doctor", "view/manifest", "view/read", "view/request"},
+		"cli/text":                          {"view", "view/doctor", "view/manifest"},
 		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},
 		"controller":                        {"events", "inputs", "status"},
@@ -101,10 +101,11 @@ func mayImport() map[string][]string {
 		"served":                            {},
 		"status":                            {"operation", "release"},
 		"values":                            {"bounded"},
-		"view":                              {"release"},
+		"view":                              {"diagnosis", "plan", "release"},
 		"view/doctor":                       {"view"},
+		"view/manifest":                     {"bounded", "diagnosis"},
 		"view/request":                      {"release", "view"},
-		"view/read":                         {"inputs", "options", "readiness", "release", "view", "view/doctor"},
+		"view/read":                         {"diagnosis", "drift", "helm/redact", "helm/storage", "inputs", "options", "plan", "readiness", "release", "view", "view/doctor", "view/manifest"},
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
@@ -119,7 +120,7 @@ func pure() map[string][]string {
 		// readiness decides whether a Job has ended.
 		"diagnosis": {"k8s.io/api", packages + "readiness"},
 		"changes":   {"k8s.io/apimachinery/pkg", packages + "release", packages + "served"},
-		"cli/text":  {"k8s.io/apimachinery/pkg/util/duration", packages + "view"},
+		"cli/text":  {"k8s.io/apimachinery/pkg/util/duration", "sigs.k8s.io/yaml", packages + "view"},
 		"bounded":   {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "bounded"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
@@ -132,9 +133,10 @@ func pure() map[string][]string {
 		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 		// The state of a suspended or held release is decided in release.
-		"view":         {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "release"},
-		"view/doctor":  {"k8s.io/apimachinery/pkg", packages + "view"},
-		"view/request": {"k8s.io/apimachinery/pkg", packages + "release", packages + "view"},
+		"view":          {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "release"},
+		"view/doctor":   {"k8s.io/apimachinery/pkg", packages + "view"},
+		"view/manifest": {"github.com/pmezard/go-difflib/difflib", "sigs.k8s.io/yaml", packages + "bounded", packages + "diagnosis"},
+		"view/request":  {"k8s.io/apimachinery/pkg", packages + "release", packages + "view"},
 	}
 }
 

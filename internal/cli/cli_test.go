@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,9 @@ type world struct {
 	// operate does the same with an Operation.
 	operate func(op *opsv1alpha1.Operation)
 	logs    evidence.Opener
+	stored  read.Stored
+	// user is the name of the user.
+	user string
 	// patch and unread are errors of changes and of reads.
 	patch   error
 	unread  func() error
@@ -134,6 +138,10 @@ func (w *world) start() {
 				return c.Patch(ctx, object, patch, opts...)
 			},
 			Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+				if self, ok := object.(*authenticationv1.SelfSubjectReview); ok {
+					self.Status.UserInfo.Username = w.user
+					return nil
+				}
 				review, ok := object.(*authorizationv1.SubjectAccessReview)
 				if !ok {
 					return c.Create(ctx, object, opts...)
@@ -155,7 +163,7 @@ func (w *world) run(args ...string) int {
 	w.err.Reset()
 	w.session = &Session{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &w.out, ErrOut: &w.err},
-		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine, logs: w.logs,
+		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine, logs: w.logs, stored: w.stored,
 		Terminal: w.env["TERM"] != "",
 	}
 	cmd := Command(w.session)

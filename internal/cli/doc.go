@@ -8,6 +8,10 @@
 //
 //	root.go    Command: all commands
 //	run.go     run: hooks
+//	history.go history
+//	values.go  values
+//	tree.go    tree
+//	plan.go    plan, approve, reject
 //	doctor.go  doctor
 //	act.go     reconcile, suspend, resume, rollback, test
 //	get.go     get

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/cli/text"
 )
 
 // errFailed ends the command with exit code 1. What failed has been printed.
@@ -37,7 +39,8 @@ func Command(s *Session) *cobra.Command {
 	root.SetIn(s.In)
 	root.AddCommand(
 		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), testCommand(s),
-		runCommand(s), doctorCommand(s),
+		runCommand(s), historyCommand(s), valuesCommand(s), treeCommand(s),
+		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s),
 	)
 	return root
 }
@@ -48,7 +51,7 @@ func (s *Session) Report(err error) int {
 		return 0
 	}
 	if !errors.Is(err, errFailed) {
-		_, _ = fmt.Fprintf(s.ErrOut, "error: %v\n", err)
+		_, _ = fmt.Fprintf(s.ErrOut, "error: %s\n", text.Clean(err.Error()))
 	}
 	return 1
 }

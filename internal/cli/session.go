@@ -36,6 +36,7 @@ type Session struct {
 	client  client.WithWatch
 	examine read.Examine
 	logs    evidence.Opener
+	stored  read.Stored
 
 	flags *genericclioptions.ConfigFlags
 	// all is true for --all-namespaces.
@@ -61,7 +62,7 @@ func (s *Session) connect() (*connection, error) {
 		namespace = ""
 	}
 	if c := s.client; c != nil {
-		reader := &read.Reader{Client: c, Mapper: c.RESTMapper(), Allowed: read.Review(c), Examine: s.examine, Now: s.Now}
+		reader := &read.Reader{Client: c, Mapper: c.RESTMapper(), Allowed: read.Review(c), Examine: s.examine, Stored: s.stored, Now: s.Now}
 		return &connection{WithWatch: c, reader: reader, logs: s.logs, namespace: namespace}, nil
 	}
 	config, err := s.flags.ToRESTConfig()
@@ -89,7 +90,7 @@ func (s *Session) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader.Examine = causes.Examine
+	reader.Examine, reader.Stored = causes.Examine, read.Storage(s.flags)
 	pods, err := corev1client.NewForConfigAndClient(config, web)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli"
 )
@@ -88,6 +91,20 @@ func TestPlugin(t *testing.T) {
 	w.untilReady(hr)
 	w.expectPlugin(k, 0, "test app", "/app: ")
 
+	w.expectPlugin(k, 0, "history app", "5          deployed     note@1.0.0", "rollback to 1 on request", "superseded", "1.0.0@sha256:")
+	w.expectPlugin(k, 0, "history app --diff 1 2", "ConfigMap app (v1): changed", "-  message: one", "+  message: two", "values: changed")
+	w.expectPlugin(k, 0, "values app --provenance", "message   inline   \"two\"")
+	w.expectPlugin(k, 0, "tree app", "ConfigMap "+w.namespace+"/app", "Ready")
+	w.expectPlugin(k, 1, "plan app", "not found")
+	w.annotate(hr, "pintle.dev/plan", "now")
+	w.until(hr, "a plan", func(hr *helmv2.HelmRelease) bool {
+		return suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), &v1alpha1.ReleasePlan{}) == nil
+	})
+	w.expectPlugin(k, 0, "plan app", "Upgrade of "+w.namespace+"/app", "No policy requires an approval.")
+	w.expectPlugin(k, 1, "approve app --digest sha256:old", "nothing was approved")
+	w.expectPlugin(k, 0, "approve app", "approved: sha256:")
+	w.expectPlugin(k, 0, "reject app", "rejected: sha256:")
+
 	w.says(hr, "three")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": 3}) })
 	w.until(hr, "a failure", func(hr *helmv2.HelmRelease) bool { return condition(hr, "Ready").Status == "False" })
@@ -98,5 +115,34 @@ func TestPlugin(t *testing.T) {
 	w.expectPlugin(k, 1, "doctor", "OK       CRDs", "no controller of HelmReleases runs", "source-controller was not found")
 	w.expectPlugin(k, 1, "get --as=stranger", "is forbidden")
 	w.expectPlugin(k, 1, "doctor --as=stranger", "HelmReleases could not be read", "Deployments could not be read")
+	w.expectPlugin(k, 1, "history app --as=stranger", "is forbidden")
 	w.expectPlugin(k, 1, "get --context=missing", "context was not found for specified context: missing")
+}
+
+// TestPluginRuns: kubectl-pintle runs a hook, and ends with the result of its Operation.
+func TestPluginRuns(t *testing.T) {
+	w := newWorld(t)
+	w.publish("app", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
+	w.untilReady(w.release("app", nil))
+	k := w.kubeconfig()
+	w.expectPlugin(k, 1, "run app missing", "created", "failed", "app-migrate (pre-upgrade)")
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.expectPlugin(k, 0, "run app app-migrate", "created", "succeeded")
+	}()
+	var op opsv1alpha1.Operation
+	for deadline := time.Now().Add(patience); op.Name == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var all opsv1alpha1.OperationList
+		w.must(suite.client.List(t.Context(), &all, client.InNamespace(w.namespace)))
+		for _, o := range all.Items {
+			if strings.HasPrefix(o.Name, "app-migrate-") {
+				op = o
+			}
+		}
+	}
+	w.succeed(&op)
+	<-done
+	w.must(client.IgnoreNotFound(suite.client.Delete(t.Context(), &op)))
 }

@@ -8,6 +8,10 @@
 //
 //	releases.go  lists of releases
 //	why.go       the state of one release, and its cause
+//	history.go   revisions, and the differences of two
+//	values.go    values
+//	tree.go      objects and what they own
+//	plan.go      plans
 //	doctor.go    findings about an installation
 //	table.go     Table: aligned columns, also of rows that arrive one by one
 //	style.go     Style: colours, and texts without control characters

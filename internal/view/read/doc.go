@@ -6,7 +6,10 @@
 //
 // Files, top-down:
 //
+//	tree.go         live objects, and what they own
 //	why.go          the state of one HelmRelease, its events and its objects
+//	history.go      release records
+//	values.go       the values of a HelmRelease
 //	doctor.go       the facts of an installation
 //	controllers.go  Deployments, their flags, Leases and source-controller
 //	rights.go       the rights of ServiceAccounts

@@ -44,7 +44,9 @@ type Reader struct {
 	Allowed Allowed
 	// Examine reads the Pods, events and logs of objects that are not ready. Nil leaves them out.
 	Examine Examine
-	Now     func() time.Time
+	// Stored reads release records.
+	Stored Stored
+	Now    func() time.Time
 }
 
 // pageSize is the number of objects that one answer of the API server has.
