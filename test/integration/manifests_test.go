@@ -380,7 +380,7 @@ func (w *world) refused(d *appsv1.Deployment) {
 		"templates/cm.yaml": `{{ fail (toString (lookup "v1" "Secret" "` + w.namespace + `" "theirs")) }}`,
 	}))
 	hr := w.release("unprivileged", nil)
-	user := "system:serviceaccount:" + w.namespace + ":default"
+	user := "system:serviceaccount:" + w.namespace + ":helm-release"
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`"`)
 	status, err := json.Marshal(hr.Status)
 	w.must(err)
