@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +122,21 @@ func TestProse(t *testing.T) {
 	const text = "a password is required: yes, true or none, at port 12345, or Require"
 	if got := r.Text(text); got != text {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestCommonWords: docs/security.md lists the words that are left.
+func TestCommonWords(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "- in upper or lower case:")
+	list, _, _ = strings.Cut(list, "(`TestProse`)")
+	want := slices.Sorted(maps.Keys(commonWords()))
+	if got := strings.Fields(strings.NewReplacer("`", "", ",", "").Replace(list)); !slices.Equal(got, want) {
+		t.Errorf("the page lists %v, and the words are %v", got, want)
 	}
 }
 

@@ -107,7 +107,9 @@ func TestLeastPrivilegeScript(t *testing.T) {
 	}
 	w.shell([]byte(here), "kubectl", "apply", "-f", "-")
 	for _, hr := range local {
-		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": now()} })
+		w.edit(hr, func(hr *helmv2.HelmRelease) {
+			hr.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": now()}
+		})
 		w.untilReady(hr)
 	}
 	if w.may("create", "", "configmaps", records) || w.may("list", "", "secrets", "kube-system") || !w.may("create", "", "configmaps", objects) {
@@ -120,7 +122,9 @@ func TestLeastPrivilegeScript(t *testing.T) {
 		t.Errorf("for the other cluster:\n%s", remote)
 	}
 	w.shell([]byte(remote), "kubectl", "apply", "-f", "-")
-	w.edit(far, func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": now()} })
+	w.edit(far, func(hr *helmv2.HelmRelease) {
+		hr.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": now()}
+	})
 	w.untilReady(far)
 	for _, hr := range append(local, far) {
 		w.remove(hr)
