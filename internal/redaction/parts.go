@@ -131,7 +131,7 @@ func (c *collector) line(line string, depth int) {
 // assignment returns the key and the value of a text. ok is false if there is no plausible key.
 func assignment(text, separator string) (key, value string, ok bool) {
 	key, value, ok = strings.Cut(text, separator)
-	key = strings.Trim(strings.TrimPrefix(key, "export "), " \t\"'")
+	key = strings.Trim(key, " \t\"'")
 	for i := range len(key) {
 		b := key[i]
 		if (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && (b < '0' || b > '9') && !strings.ContainsRune("_.-/ ", rune(b)) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +82,7 @@ func TestParts(t *testing.T) {
 		"EscapedURL":   {"amqp://bird1:hun%40ter22@mq", []string{"bird1", "hun%40ter22", "hun@ter22"}},
 		"InvalidURL":   {"amqp://bird1:hunt/er2#2@mq", []string{"bird1", "hunt", "hunt/er2#2"}},
 		"URLs":         {"amqp://bird1:hunter22@a,amqp://bird1:hunter33@b", []string{"bird1", "hunter22", "hunter33"}},
+		"URLInProse":   {"see https://example.com/?sig=hunter22 and <amqp://bird1:hunter33@b>", []string{"bird1", "hunter22", "hunter33"}},
 		"NoPassword":   {"https://example.com:8080/path@1?x=1", nil},
 		"DockerConfig": {`{"auths":{"ghcr.io":{"auth":"` + encoded("bird1:hunter22") + `"}}}`, []string{"bird1", "bird1:hunter22", encoded("bird1:hunter22"), "hunter22"}},
 		"Basic":        {"Basic " + encoded("bird1:hunter22"), []string{"bird1", "bird1:hunter22", encoded("bird1:hunter22"), "hunter22"}},
@@ -103,6 +105,41 @@ func TestParts(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDepth: a value is read up to a depth, and once.
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	read := 0
+	value := "hunter22"
+	for range maxDepth + 1 {
+		value = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	r := Rules{}.Redactor(func() []string { read++; return []string{value, base64.StdEncoding.EncodeToString([]byte("x" + value))} })
+	for range 3 {
+		if got := r.Text("it is hunter22"); got != "it is ***" {
+			t.Errorf("%d levels: %q", maxDepth+1, got)
+		}
+	}
+	deeper := base64.StdEncoding.EncodeToString([]byte(value))
+	if got := New([]string{deeper}).Text("it is hunter22"); got != "it is hunter22" || read != 1 {
+		t.Errorf("%d levels: %q, and read %d times", maxDepth+2, got, read)
+	}
+}
+
+// TestCostlyValues: no value takes a time that is not about linear in its size.
+func TestCostlyValues(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	for _, unit := range []string{"a=", "a:", "a: ", "://", "://a?b=", "a=b;", "a=\n", "aaaa=bbbb\n", "[", "{a: ", "- ", "#\n", "YWFh", "? ", "&a *a ", "%41", "\"", "a@", "://u:p@h/?a=b&", "a\r", "---\n"} {
+		start := time.Now()
+		parts, _ := Rules{}.parts([]string{strings.Repeat(unit, size/len(unit))})
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%q: %d parts after %s", unit, len(parts), took)
+		} else {
+			t.Logf("%q: %d parts after %s", unit, len(parts), took)
+		}
 	}
 }
 
