@@ -17,6 +17,12 @@ const (
 	withheld = "(not shown: the Secrets of the release have more values than can be removed from messages)"
 )
 
+const (
+	// maxForms and maxFormBytes limit the memory of a matcher.
+	maxForms     = 250_000
+	maxFormBytes = 32 << 20
+)
+
 // maxHead is the length in bytes from which on a text that begins like a form is replaced as far as
 // both are equal. The replaced part is not read again, so that the time is linear in the text. A
 // text that was cut is found, too.
@@ -41,8 +47,15 @@ type span struct{ from, to int32 }
 // newMatcher returns a matcher for secrets of at least minText bytes.
 func newMatcher(secrets []string) *matcher {
 	var all []string
+	size := 0
 	for _, s := range secrets {
-		all = append(all, forms(s)...)
+		// The plain text and four in base64 are the least.
+		if len(all) > maxForms || size+5*len(s) > maxFormBytes {
+			return &matcher{withheld: true}
+		}
+		for _, form := range forms(s) {
+			all, size = append(all, form), size+len(form)
+		}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)

@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// maxParts and maxPartBytes limit the secrets of one Redactor, and so its memory.
-	maxParts     = 100_000
-	maxPartBytes = 8 << 20
 	// maxDepth limits documents in documents.
 	maxDepth = 3
 	// minEncoded is the minimum length of a text that may be base64 of another one.
@@ -29,8 +26,9 @@ const (
 // documents returns the limits of a structured document. The lines of a larger one are secret.
 func documents() bounded.Limits { return bounded.Limits{Bytes: 1 << 20, Nodes: 100_000, Depth: 100} }
 
-// parts returns the texts in values that are secret. complete is false if there are too many.
-func (r Rules) parts(values []string) (all []string, complete bool) {
+// parts returns the texts in values that are secret. If there are too many, it returns at least so
+// many that the matcher has no room for them.
+func (r Rules) parts(values []string) []string {
 	c := collector{minText: max(minText, r.MinText), common: commonWords(), known: map[string]bool{}}
 	for _, text := range r.Kept {
 		c.known[text] = true
@@ -38,7 +36,7 @@ func (r Rules) parts(values []string) (all []string, complete bool) {
 	for _, v := range values {
 		c.value(v, 0)
 	}
-	return c.all, len(c.all) <= maxParts && c.bytes <= maxPartBytes
+	return c.all
 }
 
 // collector collects secret texts.
@@ -58,7 +56,7 @@ func (c *collector) add(text string) {
 	switch {
 	case len(text) < c.minText, number(text) && len(text) < minNumber:
 	case c.known[text], c.common[strings.ToLower(text)]:
-	case len(c.all) > maxParts, c.bytes > maxPartBytes:
+	case len(c.all) > maxForms, c.bytes > maxFormBytes:
 	default:
 		c.known[text] = true
 		c.all, c.bytes = append(c.all, text), c.bytes+len(text)

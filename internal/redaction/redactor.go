@@ -28,11 +28,7 @@ type Rules struct {
 // Redactor returns a Redactor for values of Secrets. It calls values once, with the first text.
 func (r Rules) Redactor(values func() []string) Redactor {
 	return Redactor{sync.OnceValue(func() *matcher {
-		parts, complete := r.parts(values())
-		if !complete {
-			return &matcher{withheld: true}
-		}
-		return newMatcher(parts)
+		return newMatcher(r.parts(values()))
 	})}
 }
 
