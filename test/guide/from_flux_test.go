@@ -32,7 +32,7 @@ func TestFromFlux(t *testing.T) {
 	before := w.facts()
 	w.has(w.replay(p, "Before you start"), "from ghcr.io/fluxcd/helm-controller:v1.6.3 to registry.example.com/pintle:v1")
 	out := w.replay(p, "Check")
-	w.has(out, "--enable-leader-election", "paused", "RetriesExceeded")
+	w.has(out, "--enable-leader-election", "paused", "UpgradeFailed")
 
 	out = w.replay(p, "Try it on one release")
 	w.node.runs(reference, ours)

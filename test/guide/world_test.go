@@ -6,6 +6,7 @@ package guide
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -53,13 +54,35 @@ func newWorld(t *testing.T) *world {
 		w.must(os.WriteFile(w.dir+"/flux-system/"+name, raw, 0o600))
 	}
 	w.run("kubectl apply --server-side -k flux-system")
+	// The node ends before.
+	t.Cleanup(w.leave)
 	w.node = startNode(t, events.URL+"/")
 	w.node.runs(reference)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		_ = env.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fluxSystem}})
-	})
 	return w
+}
+
+// leave removes the releases and Flux, for the next test.
+func (w *world) leave() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience)
+	defer cancel()
+	releases := &helmv2.HelmReleaseList{}
+	err := env.Client.List(ctx, releases)
+	for _, hr := range releases.Items {
+		hr.Finalizers = nil
+		err = errors.Join(err, env.Client.Update(ctx, &hr))
+	}
+	for _, name := range []string{apps, fluxSystem} {
+		err = errors.Join(err, client.IgnoreNotFound(env.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
+	}
+	err = errors.Join(err, env.Until(ctx, "the namespaces to be gone", func() (string, bool) {
+		all := &corev1.NamespaceList{}
+		err := env.Client.List(ctx, all)
+		left := slices.ContainsFunc(all.Items, func(ns corev1.Namespace) bool { return ns.Name == apps || ns.Name == fluxSystem })
+		return fmt.Sprint(len(all.Items), err), err == nil && !left
+	}))
+	if err != nil {
+		w.Error(err)
+	}
 }
 
 // releases creates the five releases and brings each into its state: broken has failed an upgrade
