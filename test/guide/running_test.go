@@ -52,6 +52,10 @@ func TestRunning(t *testing.T) {
 	w.replay(p, "Run the tests")
 	w.deletions(p)
 	p.ended(t, 0)
+	p = readPage(t, "troubleshooting.md")
+	w.replay(p, "")
+	w.replay(p, "Nothing happens")
+	p.ended(t, 0)
 }
 
 // revision waits until a release is ready at a revision.
