@@ -4,6 +4,8 @@
 package guide
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/fluxcd/pkg/runtime/leaderelection"
@@ -71,6 +73,28 @@ func TestFromFlux(t *testing.T) {
 		t.Errorf("helm-controller keeps the condition %v", c)
 	}
 	p.ended(t, 5)
+	w.cutShort(ours, "20s")
+	w.cutShort(reference, "21s")
+}
+
+// cutShort switches to the controller of an image while the upgrade of web waits for Pods, which
+// become ready after a delay. The page says that another upgrade follows.
+func (w *world) cutShort(image, delay string) {
+	w.Helper()
+	last := w.get("web").Status.History[0].Version
+	w.run(`kubectl patch helmrelease web --namespace apps --type=merge \
+	  --patch '{"spec":{"values":{"podAnnotations":{"simulate.pintle.dev/delay":"` + delay + `"}}}}'`)
+	pending := fmt.Sprintf("sh.helm.release.v1.web.v%d pending-upgrade", last+1)
+	w.must(env.Until(w.Context(), pending, func() (string, bool) {
+		facts := w.facts()
+		return facts, strings.Contains(facts, pending)
+	}))
+	w.run("kubectl set image deployment/helm-controller --namespace flux-system manager=" + image + ":v1.6.3")
+	w.node.runs(image)
+	w.until("web", "to be upgraded again", func(hr *helmv2.HelmRelease) bool {
+		return harness.Ready(hr) && hr.Status.History[0].Version == last+2
+	})
+	w.has(w.facts(), fmt.Sprintf("sh.helm.release.v1.web.v%d failed", last+1))
 }
 
 // leastPrivilege checks that Helm acts as the ServiceAccounts of the page, and returns.
@@ -85,6 +109,9 @@ func (w *world) leastPrivilege(p *page) {
 	if yes := w.run("kubectl auth can-i create deployments --namespace apps --as=system:serviceaccount:flux-system:helm-controller || true"); yes != "no\n" {
 		w.Errorf("the controller itself may create Deployments: %s", yes)
 	}
+	w.must(env.Until(w.Context(), "the notification of the upgrade", func() (string, bool) {
+		return "", w.events.has("web", helmv2.ReasonUpgradeSucceeded)
+	}))
 	before := w.facts()
 	w.replay(p, "Return to all rights")
 	w.node.runs(ours)

@@ -34,6 +34,7 @@ func TestRunning(t *testing.T) {
 	w.until("web", "to be resumed", func(hr *helmv2.HelmRelease) bool {
 		return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended) == nil
 	})
+	w.retries()
 	w.replay(p, "Reconcile now")
 	w.revision("web", 1)
 	w.replay(p, "Force an upgrade")
@@ -65,6 +66,24 @@ func (w *world) revision(name string, want int) {
 	if got := w.get(name).Status.History[0].Version; got != want {
 		w.Errorf("%s has revision %d, want %d", name, got, want)
 	}
+}
+
+// retries: a change of spec.suspend retries a failed release, and the annotation does not.
+func (w *world) retries() {
+	w.Helper()
+	before := w.facts()
+	w.run(`kubectl annotate helmrelease broken --namespace apps pintle.dev/suspend=test
+	kubectl wait helmrelease broken --namespace apps --for=condition=Suspended
+	kubectl annotate helmrelease broken --namespace apps pintle.dev/suspend-`)
+	w.until("broken", "to be resumed", func(hr *helmv2.HelmRelease) bool {
+		return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended) == nil && is(hr, helmv2.ConditionStalled)
+	})
+	w.same(before, "after the annotation is removed")
+	w.run(`kubectl patch helmrelease broken --namespace apps --type=merge --patch '{"spec":{"suspend":true}}'
+	kubectl patch helmrelease broken --namespace apps --type=merge --patch '{"spec":{"suspend":false}}'`)
+	w.until("broken", "to fail again", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.History[0].Version == 3 && is(hr, helmv2.ConditionStalled)
+	})
 }
 
 func (w *world) stuck(p *page) {
