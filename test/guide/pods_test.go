@@ -232,9 +232,11 @@ func (n *node) runs(images ...string) {
 				left--
 			}
 		}
-		return strings.Join(seen, ", "), left == 0 && len(n.running) == len(images)
+		return strings.Join(seen, ", "), n.failure != nil || left == 0 && len(n.running) == len(images)
 	})
-	if err != nil {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err = errors.Join(err, n.failure); err != nil {
 		n.Fatal(err)
 	}
 }

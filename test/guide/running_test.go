@@ -90,7 +90,7 @@ func (w *world) stuck(p *page) {
 	w.Helper()
 	out := w.replay(p, "Find what is stuck")
 	w.has(out, "broken", "RetriesExceeded", "paused", "spec.suspend is set")
-	w.has(w.replay(p, "Find out why it fails"), "Stalled=True RetriesExceeded", "Deployment apps/broken-fickle: NotReady", "Helm upgrade failed for release apps/broken")
+	w.has(w.replay(p, "Find out why it fails"), "Stalled=True RetriesExceeded", "apps/broken-fickle", "NotReady")
 }
 
 // unlock: another client has left a pending revision.
