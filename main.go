@@ -29,6 +29,7 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/oomwatch"
 	"github.com/pintle-dev/pintle/internal/options"
@@ -108,6 +109,8 @@ func restConfig(o *options.Options) (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = o.Client.QPS, o.Client.Burst
 	config.UserAgent = helmv2.ControllerName
+	// client-go would add the credentials of the controller to each request that follows one.
+	config.Wrap(apiretry.NoRedirects)
 	return config, nil
 }
 

@@ -159,6 +159,10 @@ const (
 	// ReasonNoDriftDetected means that live objects equal the release.
 	ReasonNoDriftDetected string = "NoDriftDetected"
 
+	// ReasonDriftCeded is the reason of an event only. It means that fields that differ are left to
+	// the autoscaler of their object.
+	ReasonDriftCeded string = "DriftCeded"
+
 	// ReasonDriftCorrected means that all differences were corrected.
 	ReasonDriftCorrected string = "DriftCorrected"
 

@@ -186,7 +186,8 @@ func (a Answer) part() *UnavailableError {
 }
 
 // classifyError classifies a request without an answer. Repeating the request changes neither an
-// unverified certificate, which is a wrong configuration, nor an answer that is too large.
+// unverified certificate, which is a wrong configuration, nor an answer that is too large or that no
+// API server sends.
 func classifyError(err error) Class {
 	var (
 		notSent    interface{ NotSent() bool }
@@ -196,12 +197,12 @@ func classifyError(err error) Class {
 		part       *UnavailableError
 		tooLarge   *TooLargeError
 		slow       *SlowError
-		redirected *RedirectsError
+		answered   interface{ Answered() bool }
 	)
 	switch {
 	case OutageOf(err) != nil, errors.As(err, &notSent) && notSent.NotSent(), errors.Is(err, context.Canceled):
 		return Final
-	case errors.As(err, &unverified), errors.As(err, &tooLarge), errors.As(err, &redirected):
+	case errors.As(err, &unverified), errors.As(err, &tooLarge), errors.As(err, &answered) && answered.Answered():
 		return Answered
 	case errors.As(err, &lost):
 		// To an action, a slow server is an outage.

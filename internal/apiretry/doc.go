@@ -11,7 +11,7 @@
 //
 //	leader.go     repeats requests that are part of no action, once
 //	transport.go  repeats the requests of a client
-//	limit.go      limits the size of answers, and the number of redirects
+//	limit.go      limits the size of answers, and follows no redirects
 //	create.go     recognizes the object that an earlier attempt has created
 //	request.go    one request and its repetitions: back-off
 //	pace.go       ends reads of servers that answer too slowly

@@ -54,31 +54,45 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer of the API server at %s has more than %d bytes", e.Server, e.Max)
 }
 
-// maxRedirects is the number of redirects that a request may follow.
-const maxRedirects = 5
-
-// RedirectsError is the error of a request that was redirected too often. Without it, the error of
-// net/http would look like that of a server that cannot be reached.
-type RedirectsError struct {
+// RedirectError is the error of a request that was answered with a redirect. Redirects are not
+// followed: client-go would send its credentials to the other host.
+type RedirectError struct {
 	// Server is the host of the API server.
 	Server string
+	// Code is the HTTP status code.
+	Code int
 }
 
 // Error implements error.
-func (e *RedirectsError) Error() string {
-	return fmt.Sprintf("the API server at %s has redirected a request more than %d times", e.Server, maxRedirects)
+func (e *RedirectError) Error() string {
+	return fmt.Sprintf("the API server at %s answers with a redirect (%d %s), which is not followed", e.Server, e.Code, http.StatusText(e.Code))
 }
 
-// redirects returns how often a request was redirected.
-func redirects(req *http.Request) int {
-	n := 0
-	for req.Response != nil && req.Response.Request != nil && n <= maxRedirects {
-		req, n = req.Response.Request, n+1
+// Answered reports that the same request fails again.
+func (e *RedirectError) Answered() bool { return true }
+
+// NoRedirects returns a transport that follows no redirect: a redirect is an error.
+func NoRedirects(next http.RoundTripper) http.RoundTripper { return &noRedirects{next: next} }
+
+type noRedirects struct{ next http.RoundTripper }
+
+// WrappedRoundTripper lets client-go find the innermost transport.
+func (t *noRedirects) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t *noRedirects) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
 	}
-	return n
+	if code := resp.StatusCode; code >= http.StatusMultipleChoices && code < http.StatusBadRequest && code != http.StatusNotModified {
+		_ = resp.Body.Close()
+		return nil, &RedirectError{Server: req.URL.Host, Code: code}
+	}
+	return resp, nil
 }
 
-// LimitAnswers returns a transport that limits redirects and the bodies of answers. Watches and other streams have
+// LimitAnswers returns a transport that limits the bodies of answers. Watches and other streams have
 // no limit: their readers decode one event at a time. It must be outside of the transport that
 // decompresses, which is the innermost one.
 func LimitAnswers(next http.RoundTripper) http.RoundTripper { return &limitAnswers{next: next} }
@@ -90,9 +104,6 @@ func (t *limitAnswers) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
 func (t *limitAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
-	if redirects(req) > maxRedirects {
-		return nil, &RedirectsError{Server: req.URL.Host}
-	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil || streams(req) || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err

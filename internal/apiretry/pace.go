@@ -86,12 +86,12 @@ func isPaced(req *http.Request) bool {
 	if wanted, known := req.Context().Value(pacedKey{}).(bool); known {
 		return wanted
 	}
-	return discovers(req.URL.Path)
+	return Discovers(req.URL.Path)
 }
 
-// discovers reports whether a path is that of the version of a server, or of a list of its APIs.
+// Discovers reports whether a path is that of the version of a server, or of a list of its APIs.
 // client-go sends such requests without a context.
-func discovers(path string) bool {
+func Discovers(path string) bool {
 	for _, list := range []struct {
 		root   string
 		depths int

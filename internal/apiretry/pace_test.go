@@ -147,27 +147,30 @@ func TestDiscovers(t *testing.T) {
 		"/k8s/clusters/c-1/apis": true, "/k8s/clusters/c-1/version": true,
 		"/api/v1/secrets": false, "/apis/apps/v1/deployments": false, "/api/v1/namespaces/a/secrets/b": false, "/apiserver": false, "/": false,
 	} {
-		if discovers(path) != want {
+		if Discovers(path) != want {
 			t.Errorf("%s: %t", path, !want)
 		}
 	}
 }
 
-// TestRedirects: a request follows five redirects, and one more is an error that is not transient.
+// TestRedirects: no redirect is followed, wherever it leads, and it is an error that is not
+// transient. Other answers pass.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
-	for hops, want := range map[int]string{5: "", 6: "has redirected a request more than 5 times"} {
-		left := hops
-		client := &http.Client{Transport: LimitAnswers(roundTripper(func(req *http.Request) (*http.Response, error) {
-			resp := answer(http.StatusOK, "application/json", "")
+	for code, refused := range map[int]bool{
+		http.StatusOK: false, http.StatusNotModified: false, http.StatusNotFound: false,
+		http.StatusMultipleChoices: true, http.StatusMovedPermanently: true, http.StatusFound: true, http.StatusSeeOther: true,
+		http.StatusTemporaryRedirect: true, http.StatusPermanentRedirect: true,
+	} {
+		sent := 0
+		client := &http.Client{Transport: NoRedirects(roundTripper(func(req *http.Request) (*http.Response, error) {
+			sent++
+			resp := answer(code, "application/json", "")
+			resp.Header.Set("Location", "http://other.example.com/api")
 			resp.Request = req
-			if left--; left >= 0 {
-				resp.StatusCode = http.StatusTemporaryRedirect
-				resp.Header.Set("Location", "/api")
-			}
 			return resp, nil
 		}))}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.example.com:6443/api", http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.example.com:6443/api", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,8 +178,11 @@ func TestRedirects(t *testing.T) {
 		if err == nil {
 			_ = resp.Body.Close() // it is empty
 		}
-		if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || Classify(AnswerOf(err)) != Answered) {
-			t.Errorf("%d redirects: %v", hops, err)
+		if (err != nil) != refused || sent != 1 {
+			t.Errorf("%d: sent %d times, %v", code, sent, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "the API server at api.example.com:6443 answers with a redirect") || strings.Contains(err.Error(), "other") || Classify(AnswerOf(err)) != Answered) {
+			t.Errorf("%d: %v", code, err)
 		}
 	}
 }

@@ -56,6 +56,7 @@ func connect(config *rest.Config, c *discoveryCache) (*Connection, error) {
 	config = rest.CopyConfig(config)
 	// All clients of this connection build their transports from config: the wrapper is added to
 	// it once, here. They decompress answers, and the limit is outside of them.
+	config.Wrap(apiretry.NoRedirects)
 	config.Wrap(apiretry.LimitAnswers)
 	config.Wrap(apiretry.OnLeaderChange)
 	if config.WarningHandler == nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/cluster/confined"
 )
 
 const (
@@ -235,7 +236,12 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 			return nil, err
 		}
 		config.Wrap(g.wrap)
-		// Outside of the gate: a server that is slow can be reached.
+		// Outside of the gate: a server that answers something else, or slowly, can be reached.
+		confine, err := confined.Transport(config.Host)
+		if err != nil {
+			return nil, err
+		}
+		config.Wrap(confine)
 		config.Wrap(apiretry.Pace)
 		if g.tokens != nil {
 			// Outside of the gate: a missing token is not a failure of the cluster.
@@ -279,6 +285,7 @@ func (c *Connections) remote(id Identity, transportOf func(*rest.Config, *tls.Co
 		return nil, nil, err
 	}
 	config.QPS, config.Burst, config.UserAgent = c.local.QPS, c.local.Burst, c.local.UserAgent
+	config.Wrap(confined.WithoutQuotes)
 	if config.ExecProvider != nil {
 		return config, nil, nil
 	}
@@ -328,5 +335,7 @@ func plainTransport(config *rest.Config, tlsConfig *tls.Config) *http.Transport 
 		MaxIdleConnsPerHost: 25,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		DisableCompression:  config.DisableCompression,
+
+		OnProxyConnectResponse: confined.ProxyAnswer,
 	}
 }

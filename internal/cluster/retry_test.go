@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
-const leaderText = `{"kind":"Status","message":"etcdserver: leader changed"}`
+const leaderText = `{"kind":"Status","apiVersion":"v1","message":"etcdserver: leader changed"}`
 
 // TestRetryOnce: each client of a connection repeats a request once.
 func TestRetryOnce(t *testing.T) {

@@ -4,7 +4,10 @@
 package controller
 
 import (
+	"errors"
+
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -12,6 +15,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Recorder returns the recorder of both reconcilers: all events get the same annotations, and
@@ -25,9 +29,25 @@ func Recorder(mgr ctrl.Manager, sender *events.Sender) record.EventRecorder {
 func Emit(recorder record.EventRecorder, about runtime.Object, all ...status.Event) {
 	for _, e := range all {
 		kind := e.Type
-		if e.Trace {
+		switch {
+		case e.Trace:
 			kind = eventv1.EventTypeTrace
+		case e.Repeated:
+			kind = events.TypeRepeated
 		}
 		recorder.AnnotatedEventf(about, e.Metadata, kind, e.Reason, "%s", e.Message)
+	}
+}
+
+// LogChange logs a new problem at level error, and its end at level info. A problem that has been
+// logged is not logged again.
+func LogChange(log logr.Logger, c message.Change) {
+	switch {
+	case c.Problem && c.Stalled:
+		log.Error(errors.New(c.Message), "stalled", "reason", c.Reason)
+	case c.Problem:
+		log.Error(errors.New(c.Message), "failed", "reason", c.Reason)
+	case c.Recovered:
+		log.Info("recovered", "reason", c.Reason, "message", c.Message)
 	}
 }

@@ -29,6 +29,9 @@ type Case struct {
 	DryRun *unstructured.Unstructured
 	// Ignore are the JSON pointers that Rules.For returned, none of them empty.
 	Ignore []string
+	// Autoscaler is the autoscaler that targets Live. It is needed if Live has fields that the scale
+	// subresource set.
+	Autoscaler Autoscaler
 	// Override are names of field managers whose additions count as drift. Contains does not
 	// compare additions, so a caller must dry-run an object that one of these managers owns fields
 	// of.
@@ -41,8 +44,8 @@ type Case struct {
 type Difference struct {
 	// Fields are the fields that differ, sorted by path. It is empty if the object is in sync.
 	Fields []release.DriftedField
-	// Ceded are fields that differ and stay as they are, because the scale subresource set them.
-	// They are sorted by path.
+	// Ceded are fields that differ and stay as they are, because the autoscaler of the object has
+	// set them. They are sorted by path.
 	Ceded []release.DriftedField
 	// Body corrects the object if it is applied by force with the field manager of Pintle. It is
 	// Desired, except that fields that may differ stay as they are. It has the UID and the
@@ -191,7 +194,7 @@ func (x *comparison) compare(path fieldpath.Path) {
 		// If Pintle still owns the field, admission changed it within Pintle's own request.
 		x.omitted = append(x.omitted, path)
 	default:
-		if by, ok := newest(x.owners, func(e entry) bool { return e.subresource == scale && e.owns(path) }); ok {
+		if by, ok := cede(x.owners, x.Autoscaler, path, f.have); ok {
 			x.omitted = append(x.omitted, path)
 			x.out.Ceded = append(x.out.Ceded, x.drifted(f, by))
 			return

@@ -23,6 +23,7 @@ import (
 // no unseen change is overwritten.
 func (d *Detector) Correct(ctx context.Context, request Request, onlyRemoved bool) (corrected []release.DriftedObject, failed []release.ObjectError) {
 	m := d.stateOf(request.Release, request.Revision)
+	request.autoscalers = &autoscalers{}
 	var changed []*objectState
 	for _, batch := range m.removed() {
 		corrected = append(corrected, drifted(batch)...)
@@ -117,7 +118,7 @@ func changedMeanwhile(err error, f *finding) bool {
 // applied records that an object was applied. If the answer differs from the applied object, the
 // next detection compares it again.
 func (k *objectState) applied(sent, answer *unstructured.Unstructured, now time.Time) {
-	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: now, ceded: k.ceded}
+	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: now, ceded: k.ceded, scaling: k.scaling}
 	if Contains(answer.Object, sent.Object) {
 		k.uid, k.version = string(answer.GetUID()), answer.GetResourceVersion()
 	}

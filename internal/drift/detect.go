@@ -66,7 +66,8 @@ type Request struct {
 	// Changed returns whether an object has changed since the given UID and resourceVersion.
 	Changed func(resource schema.GroupVersionResource, namespace, name, uid, version string) Change
 	// Retrier repeats the requests that correct objects; nil sends each once.
-	Retrier *apiretry.Retrier
+	Retrier     *apiretry.Retrier
+	autoscalers *autoscalers
 }
 
 // Detector compares live objects with revisions, and corrects them. It stores the version at which
@@ -116,6 +117,8 @@ type objectState struct {
 	skipped      bool
 	exempt       bool
 	ceded        []release.DriftedField
+	// scaling is nil if the comparison does not depend on autoscalers.
+	scaling *scaling
 	// found is the difference; nil if the object is in sync.
 	found *finding
 	// err is the reason why the object could not be compared; empty if it could. transient is true
@@ -142,6 +145,8 @@ type finding struct {
 // could be compared.
 func (d *Detector) Detect(ctx context.Context, request Request) (*release.Drift, error) {
 	m := d.stateOf(request.Release, request.Revision)
+	request.autoscalers = &autoscalers{}
+	m.forgetMoved(ctx, request, d.now())
 	var all error
 	if stale := m.stale(request, d.now()); len(stale) > 0 || !m.complete {
 		infos, unserved, err := request.Objects(ctx)
@@ -322,6 +327,10 @@ func (k *objectState) refresh(ctx context.Context, info *resource.Info, request 
 		return
 	}
 	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: request.Override, Redact: request.Redact}
+	if c.Autoscaler, err = k.readAutoscaler(ctx, info, live, request); err != nil {
+		k.failed(server, err)
+		return
+	}
 	c.DryRun, err = server.apply(desired, true)
 	switch {
 	case apierrors.IsInvalid(err):
@@ -379,7 +388,7 @@ func (m *releaseState) drift(all error, now time.Time) *release.Drift {
 			changed = append(changed, release.DriftedObject{Object: k.object, Fields: k.found.fields})
 		}
 		if len(k.ceded) > 0 {
-			d.Ceded = append(d.Ceded, release.DriftedObject{Object: k.object, Fields: k.ceded})
+			d.Ceded = append(d.Ceded, release.DriftedObject{Object: k.object, Fields: k.ceded, Autoscaler: k.scaling.autoscaler.Name})
 		}
 	}
 	d.Objects = append(d.Objects, changed...)

@@ -24,6 +24,7 @@
 //	ignore.go     Rules: fields and objects that may differ
 //	compare.go    Compare: the pure comparison of one object
 //	normalize.go  Normalize: desired objects that can be compared and applied
+//	autoscaler.go the autoscaler of an object, and the fields that are left to it
 //	fields.go     managedFields, and values at paths
 //	values.go     values as text, and parts of values
 //	contains.go   Contains: the comparison that needs no dry run

@@ -26,10 +26,12 @@ var rewrite = flag.Bool("rewrite", false, "replace the expected results in testd
 type golden struct {
 	Ignore   []helmv2.IgnoreRule `json:"ignore,omitempty"`
 	Override []string            `json:"override,omitempty"`
-	Desired  json.RawMessage     `json:"desired"`
-	Live     json.RawMessage     `json:"live"`
-	DryRun   json.RawMessage     `json:"dryRun"`
-	Want     found               `json:"want"`
+	// Autoscaler is the autoscaler that targets the live object.
+	Autoscaler Autoscaler      `json:"autoscaler,omitzero"`
+	Desired    json.RawMessage `json:"desired"`
+	Live       json.RawMessage `json:"live"`
+	DryRun     json.RawMessage `json:"dryRun"`
+	Want       found           `json:"want"`
 }
 
 // found is the expected result of a comparison.
@@ -102,7 +104,7 @@ func (g golden) play(t *testing.T) (f found) {
 	}
 	normal := Normalize(desired)
 	f.Contained = Contains(live.Object, normal.Object)
-	c := Case{Desired: normal, Live: live, DryRun: dryRun, Ignore: ignore, Override: g.Override}
+	c := Case{Desired: normal, Live: live, DryRun: dryRun, Ignore: ignore, Override: g.Override, Autoscaler: g.Autoscaler}
 	d, err := Compare(c)
 	if err != nil {
 		return found{Error: err.Error()}

@@ -152,8 +152,8 @@ func (x *fallback) differs(op string, tokens []string, want, have any) {
 	x.fields = append(x.fields, f)
 }
 
-// mayDiffer reports whether a field may differ: by an ignore rule, because it was set through the
-// scale subresource, or because admission changed it within Pintle's own request.
+// mayDiffer reports whether a field may differ: by an ignore rule, because its
+// autoscaler has set it, or because admission changed it within Pintle's own request.
 func (x *fallback) mayDiffer(tokens []string, have any) bool {
 	for _, p := range x.ignored {
 		if hasPrefix(tokens, p) || hasPrefix(p, tokens) {
@@ -164,9 +164,10 @@ func (x *fallback) mayDiffer(tokens []string, have any) bool {
 	if !plain {
 		return false
 	}
-	return slices.ContainsFunc(x.owners, func(e entry) bool {
-		return e.subresource == scale && e.owns(path) || e.ours() && have != nil && e.set.Has(path)
-	})
+	if _, ok := cede(x.owners, x.Autoscaler, path, have); ok {
+		return true
+	}
+	return slices.ContainsFunc(x.owners, func(e entry) bool { return e.ours() && have != nil && e.set.Has(path) })
 }
 
 // plainPath returns the path of tokens that lead through maps only.

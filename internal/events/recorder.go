@@ -23,6 +23,10 @@ import (
 // longer ones.
 const maxMessage = 39000
 
+// TypeRepeated is the type of a warning that the last event of the object has reported. It raises the
+// count of that event on the API server, and is not posted.
+const TypeRepeated = "Repeated"
+
 // Recorder records events on the API server and passes them to a Sender. All events of the program
 // go through it, because it adds the event annotations of the object.
 type Recorder struct {
@@ -49,12 +53,16 @@ func (r *Recorder) Eventf(object runtime.Object, eventType, reason, format strin
 	r.AnnotatedEventf(object, nil, eventType, reason, format, args...)
 }
 
-// AnnotatedEventf implements record.EventRecorder. An event of type
-// eventv1.EventTypeTrace is recorded as Normal and is not posted. It does not block.
+// AnnotatedEventf implements record.EventRecorder. An event of type eventv1.EventTypeTrace is
+// recorded as Normal, and one of TypeRepeated as Warning. Both are not posted. It does not block.
 func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
 	all := withAnnotations(object, annotations)
-	if eventType == eventv1.EventTypeTrace {
+	switch eventType {
+	case eventv1.EventTypeTrace:
 		r.events.AnnotatedEventf(object, all, corev1.EventTypeNormal, reason, format, args...)
+		return
+	case TypeRepeated:
+		r.events.AnnotatedEventf(object, all, corev1.EventTypeWarning, reason, format, args...)
 		return
 	}
 	r.events.AnnotatedEventf(object, all, eventType, reason, format, args...)

@@ -356,6 +356,7 @@ func TestPayload(t *testing.T) {
 			corev1.EventTypeWarning, "UpgradeFailed", "Helm upgrade failed: %s", "100% <no>")
 		recorder.Event(hr, corev1.EventTypeNormal, "DependencyNotReady", "100% ready")
 		recorder.Event(hr, eventv1.EventTypeTrace, "HelmChartCreated", "Created")
+		recorder.Event(hr, TypeRepeated, "InstallFailed", "as before")
 		recorder.Eventf(&corev1.Pod{}, corev1.EventTypeNormal, "Unknown", "no kind")
 		s.Close()
 		const head = `{"involvedObject":{"kind":"HelmRelease","namespace":"apps","name":"web","uid":"uid-1","apiVersion":"helm.toolkit.fluxcd.io/v2","resourceVersion":"7"},`
@@ -372,7 +373,7 @@ func TestPayload(t *testing.T) {
 		if want := "POST http://user:hidden@receiver/token application/json"; r.urls[0] != want {
 			t.Errorf("the request is %s, want %s", r.urls[0], want)
 		}
-		if diff := cmp.Diff([]string{"Warning UpgradeFailed web", "Normal DependencyNotReady web", "Normal HelmChartCreated web", "Normal Unknown "}, made.made); diff != "" {
+		if diff := cmp.Diff([]string{"Warning UpgradeFailed web", "Normal DependencyNotReady web", "Normal HelmChartCreated web", "Warning InstallFailed web", "Normal Unknown "}, made.made); diff != "" {
 			t.Errorf("on the API server (-want +got):\n%s", diff)
 		}
 	})

@@ -135,7 +135,7 @@ func TestNothingIsStored(t *testing.T) {
 	}{
 		"Schema": {
 			reason: "values that the chart's schema refuses change nothing",
-			values: map[string]any{"message": 7}, want: "values don't meet the specifications of the schema(s)",
+			values: map[string]any{"message": 7}, want: "values do not fit the schema of chart",
 		},
 		"Template": {
 			reason: "a template that fails changes nothing",

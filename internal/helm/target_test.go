@@ -70,7 +70,7 @@ func TestCheckTarget(t *testing.T) {
 	}{
 		"Free":          {reason: "nothing is in the way", sends: "PATCH " + configMapPath},
 		"NotRendered":   {reason: "a template fails", files: map[string]string{"templates/cm.yaml": `{{ fail "no" }}`}, refused: "execution error"},
-		"WrongValues":   {reason: "values do not fit the schema", arrange: func(_ *world, j *Job) { j.Values = map[string]any{"message": 1} }, refused: "values don't meet the specifications of the schema"},
+		"WrongValues":   {reason: "values do not fit the schema", arrange: func(_ *world, j *Job) { j.Values = map[string]any{"message": 1} }, refused: "values do not fit the schema of chart"},
 		"UnknownKind":   {reason: "no definition comes with the chart", files: map[string]string{"templates/thing.yaml": aThing}, refused: "no matches for kind"},
 		"ShippedKind":   {reason: "its definition comes with the chart", files: map[string]string{"templates/thing.yaml": aThing, "crds/thing.yaml": things}, sends: "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions"},
 		"SkippedKind":   {reason: "its definition is not created", files: map[string]string{"templates/thing.yaml": aThing, "crds/thing.yaml": things}, arrange: func(_ *world, j *Job) { j.Spec.Install.CRDs = helmv2.CRDsSkip }, refused: "no matches for kind"},

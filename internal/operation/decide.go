@@ -165,7 +165,7 @@ func cancelled(in Input) *Decision {
 		return &Decision{Action: Stop{Jobs: left}, Reason: opsv1alpha1.ReasonCancelling, Why: why}
 	}
 	if in.ending() {
-		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonCancelling, Why: why + ": waiting until its Pods have ended"}
+		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonCancelling, Why: why + ", and its Pods still run"}
 	}
 	return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseCancelled, Reason: opsv1alpha1.ReasonCancelled, Why: why}
 }

@@ -126,6 +126,8 @@ type Settle struct{}
 type Wait struct {
 	// After is the delay until the next reconciliation. Zero waits for an event.
 	After time.Duration
+	// Limit is the whole length of a wait that an earlier event may end; zero if After is.
+	Limit time.Duration
 	// Cancel requests cancellation of the running attempt.
 	Cancel bool
 	// Outdated is true if the attempt is cancelled because its inputs are outdated.

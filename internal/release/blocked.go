@@ -18,6 +18,8 @@ type Blocked struct {
 	Reason string
 	// Message is one stable sentence that names object, field and cause.
 	Message string
+	// Todo states what to do, as a sentence without the final period; empty if the reason implies it.
+	Todo string
 	// Retry states when to requeue.
 	Retry Retry
 	// Terminal obstacles set condition Stalled. They end only with a change of the spec.
@@ -66,7 +68,7 @@ func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blo
 		return missing.Error(), nil
 	}
 	b := BlockedBy(helmv2.ReasonUninstallFailed, missing, "The release cannot be uninstalled")
-	b.Message += "; restore that, or set annotation " + helmv2.AnnotationOrphan + " to leave the release installed"
+	b.Todo = "Restore it, or set annotation " + helmv2.AnnotationOrphan + " to leave the release installed"
 	return "", b
 }
 

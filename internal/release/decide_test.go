@@ -243,7 +243,7 @@ func TestDecide(t *testing.T) {
 				in.Observed.Revisions[0].Owner, in.Observed.Revisions[0].Modified = "", testNow.Add(-time.Minute)
 			},
 			want: Decision{
-				Rule: "Unlock", State: StateLocked, Action: Wait{After: 5 * time.Minute},
+				Rule: "Unlock", State: StateLocked, Action: Wait{After: 5 * time.Minute, Limit: 6 * time.Minute},
 				Why: "revision 2 has status 'pending-rollback', set by another client",
 			},
 		},
@@ -349,7 +349,7 @@ func TestDecide(t *testing.T) {
 				in.Observed.Revisions[0].Modified = in.Now.Add(-time.Minute)
 			},
 			want: Decision{
-				Rule: "Unlock", State: StateLocked, Action: Wait{After: 6 * time.Minute},
+				Rule: "Unlock", State: StateLocked, Action: Wait{After: 6 * time.Minute, Limit: 7 * time.Minute},
 				Why: "revision 2 has status 'uninstalling', set by another client",
 			},
 		},

@@ -201,10 +201,8 @@ func TestDeletionWithout(t *testing.T) {
 	if why != "" || blocked == nil || !blocked.Retry.IsBackoff() || blocked.Terminal || blocked.Reason != helmv2.ReasonUninstallFailed {
 		t.Fatalf("in any other namespace: %q, %+v", why, blocked)
 	}
-	for _, text := range []string{missing.Error(), helmv2.AnnotationOrphan} {
-		if !strings.Contains(blocked.Message, text) {
-			t.Errorf("%q does not contain %q", blocked.Message, text)
-		}
+	if !strings.Contains(blocked.Message, missing.Error()) || !strings.Contains(blocked.Todo, helmv2.AnnotationOrphan) {
+		t.Errorf("message %q, what to do %q", blocked.Message, blocked.Todo)
 	}
 }
 

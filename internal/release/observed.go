@@ -89,6 +89,8 @@ type Conflict struct {
 	Created   time.Time
 	// Elsewhere is true if its spec requests another release now.
 	Elsewhere bool
+	// Recorded are the versions of the stored revisions that its history proves; see Proves.
+	Recorded []int
 }
 
 // Newest returns the revision with the highest number, or nil.
@@ -220,8 +222,8 @@ func SortNewestFirst(revisions []Revision) {
 type Drift struct {
 	// Objects are the objects that differ, in the order of their correction: removed objects first.
 	Objects []DriftedObject
-	// Ceded are fields that other managers set through the scale subresource. They are reported and
-	// never corrected.
+	// Ceded are fields that the autoscaler of the object has set through the scale subresource. They
+	// are reported and never corrected.
 	Ceded []DriftedObject
 	// Excluded are the objects that are not compared: their annotations exclude them, or the API
 	// server does not serve their kinds any more.
@@ -237,6 +239,10 @@ type Drift struct {
 	// Note is a sentence for users about differences that are not detected. It is empty if all are
 	// detected.
 	Note string
+	// Unwatched are the kinds whose changes trigger nothing, because the controller may not watch
+	// them. WatchUnknown is true while that is not known.
+	Unwatched    []string
+	WatchUnknown bool
 	// Pause is how long corrections are paused after too many of them. Zero means that corrections
 	// may go on.
 	Pause time.Duration
@@ -254,6 +260,9 @@ type DriftedObject struct {
 	Removed bool
 	// Fields are the fields that differ, sorted by path.
 	Fields []DriftedField
+	// Autoscaler is the name of the HorizontalPodAutoscaler that Fields are left to. It is empty if
+	// Fields are not left to one, and if the release may not list them.
+	Autoscaler string
 }
 
 // DriftedField is one field that differs, and the manager that changed it.

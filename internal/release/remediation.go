@@ -129,7 +129,7 @@ func (r *Oversized) matches(want Desired) bool {
 }
 
 // whyTooLarge has no numbers. Other conditions have them.
-const whyTooLarge = "the revision is too large for Helm's storage: nothing is tried until the spec, the chart or the values change"
+const whyTooLarge = "the revision is too large for Helm's storage"
 
 // tooLarge applies if the next action was rejected for the size of its record and would be rejected
 // again. Status has no field for it, so a new process makes one more attempt.

@@ -88,7 +88,7 @@ func unlock(in Input) *Decision {
 		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
 	}
 	if left := newest.LastWritten().Add(limit).Sub(in.Now); !interrupted && left > 0 {
-		d.Action = Wait{After: left}
+		d.Action = Wait{After: left, Limit: limit}
 		d.Why = fmt.Sprintf("revision %d has status '%s', set by another client", newest.Version, newest.Status)
 	}
 	return d

@@ -195,13 +195,13 @@ func TestUninstallGoesOn(t *testing.T) {
 		want   Action
 	}{
 		"Begun":   {func(*Input) {}, Uninstall{Timeout: 7 * time.Minute, Target: unfinishedInstall().Desired.Target, Reinstall: true}},
-		"Waiting": {func(in *Input) { in.Observed.Revisions[0].Attempt = nil }, Wait{After: 7 * time.Minute}},
+		"Waiting": {func(in *Input) { in.Observed.Revisions[0].Attempt = nil }, Wait{After: 7 * time.Minute, Limit: 7 * time.Minute}},
 		"OtherAction": {func(in *Input) {
 			in.Observed.Revisions[0].Attempt = &Attempt{ID: testUID + ".2.y", Action: helmv2.ActionInstall}
-		}, Wait{After: 7 * time.Minute}},
+		}, Wait{After: 7 * time.Minute, Limit: 7 * time.Minute}},
 		"ByAnother": {func(in *Input) {
 			in.Observed.Revisions[0].Attempt = &Attempt{ID: "another.2.y", Action: helmv2.ActionUninstall}
-		}, Wait{After: 7 * time.Minute}},
+		}, Wait{After: 7 * time.Minute, Limit: 7 * time.Minute}},
 		"Remediation": {func(in *Input) {
 			in.Recorded.InstallFailures, in.Recorded.Failures = 1, 1
 			in.Desired.ConfigDigest = "sha256:values"

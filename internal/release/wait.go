@@ -128,7 +128,7 @@ func awaitDependents(in Input) *Decision {
 	switch {
 	case len(deleting) > 0 && waited < dependentsLimit:
 		return &Decision{
-			Action: Wait{After: dependentsLimit - waited},
+			Action: Wait{After: dependentsLimit - waited, Limit: dependentsLimit},
 			Why:    "the release is uninstalled after its dependents, which are being deleted: HelmRelease " + strings.Join(deleting, ", "),
 		}
 	case len(others) > 0 && waited < dependentsGrace:

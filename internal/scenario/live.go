@@ -26,7 +26,9 @@ func live(args arguments) release.Drift {
 	}
 	if args.has("scaled") {
 		replicas.Subresource = "scale"
-		d.Ceded = append(d.Ceded, release.DriftedObject{Object: web, Fields: []release.DriftedField{replicas}})
+		d.Ceded = append(d.Ceded, release.DriftedObject{
+			Object: web, Fields: []release.DriftedField{replicas}, Autoscaler: args.value("autoscaler", ""),
+		})
 	}
 	if args.has("unreadable") {
 		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "forbidden"})

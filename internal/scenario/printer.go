@@ -120,6 +120,7 @@ func (p *printer) remember(s *helmv2.HelmReleaseStatus) {
 	}
 	p.changed("conditions", conditions(s))
 	p.changed("message", readyMessage(s))
+	p.changed("stalled", stalledMessage(s))
 }
 
 // status prints the conditions and recorded facts that have changed.
@@ -132,6 +133,9 @@ func (p *printer) status(prefix string, s *helmv2.HelmReleaseStatus) {
 	}
 	if m := readyMessage(s); p.changed("message", m) && prefix == "" {
 		p.line("  %q", m)
+	}
+	if m := stalledMessage(s); p.changed("stalled", m) && prefix == "" && m != "" {
+		p.line("  stalled %q", m)
 	}
 	var changed []string
 	all := facts(s)
@@ -159,11 +163,22 @@ func conditions(s *helmv2.HelmReleaseStatus) string {
 	return strings.Join(all, " ")
 }
 
+// readyMessage returns the message of Ready, unless an action runs.
 func readyMessage(s *helmv2.HelmReleaseStatus) string {
-	if c := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionReady); c != nil && c.Status != metav1.ConditionUnknown {
-		return firstLine(c.Message)
+	c := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionReady)
+	if c == nil || c.Status == metav1.ConditionUnknown && status.Announced(*s) != "" {
+		return ""
 	}
-	return ""
+	return firstLine(c.Message)
+}
+
+// stalledMessage returns the message of Stalled, unless it is that of Ready.
+func stalledMessage(s *helmv2.HelmReleaseStatus) string {
+	c := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionStalled)
+	if c == nil || c.Message == readyMessage(s) {
+		return ""
+	}
+	return firstLine(c.Message)
 }
 
 func facts(s *helmv2.HelmReleaseStatus) map[string]string {
@@ -195,7 +210,11 @@ func (p *printer) event(e status.Event) {
 	if e.Metadata[helmv2.EventMetadataLogs] == "" {
 		message = firstLine(message)
 	}
-	p.line("event=%s/%s %q", e.Type, e.Reason, message)
+	kind := "event"
+	if e.Repeated {
+		kind = "repeated"
+	}
+	p.line("%s=%s/%s %q", kind, e.Type, e.Reason, message)
 	for _, key := range []string{helmv2.EventMetadataDetails, helmv2.EventMetadataLogs} {
 		if text := e.Metadata[key]; text != "" {
 			p.line("  %s %q", key, strings.Join(strings.Fields(text), " "))

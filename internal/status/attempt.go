@@ -11,6 +11,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Started announces an action. The returned status always differs from the present one. Its write
@@ -20,8 +21,8 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	status := *hr.Status.DeepCopy()
 	status.StorageNamespace = storageNamespace(d.Action, want)
 	c := conditionsOf(hr, &status, hr.Generation, now)
-	message := runningMessage(d.Action)
 	var r Report
+	message := runningMessage(&c, d.Action, &status, want)
 	switch a := d.Action.(type) {
 	case release.Install:
 		c.clearDrifted()
@@ -284,38 +285,41 @@ func replaced(history helmv2.Snapshots, action helmv2.ReleaseAction) *helmv2.Sna
 
 // failRelease reports an install or upgrade that failed. A rejected one, which stored no revision,
 // is never remediated, and is repeated also after its retries are exhausted. Those repetitions are
-// not counted, and have an event only if the failure is another one than before.
+// not counted. The event of a rejection that equals the last one is repeated, which raises its count
+// and is not notified again.
 func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
 	c.remove(helmv2.ConditionDrifted)
-	reason, message := failedMessage(action, o.Desired, o.Err)
-	message = withSummary(o, message)
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
-	c.summarize(status, o.Desired)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	reason, what := failedMessage(action, o.Desired, o.Err)
+	what = withSummary(o, what)
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, what)
 	counted := o.Stored() || !o.Desired.Policy.RetriesExhausted(*status, action)
+	again := !o.Stored() && status.Failures > 0 && !c.changed(helmv2.ConditionReleased)
 	if counted {
 		countFailure(status, action)
 	}
+	c.summarize(status, o.Desired)
+	text := explain(c, c.get(helmv2.ConditionReleased), status, o.Desired)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	if !o.Stored() && o.Desired.Policy.RetriesExhausted(*status, action) {
 		c.remove(helmv2.ConditionReconciling)
-		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded,
-			release.RetriesExceededMessage(action, release.Failures(*status, action)))
+		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, exceededMessage(c,
+			release.RetriesExceededMessage(action, release.Failures(*status, action)), status, o.Desired))
 		status.ObservedGeneration = o.Desired.Generation
 	}
-	if counted || c.changed(helmv2.ConditionReleased) {
-		r.Events = append(r.Events, warning(reason, message, withDiagnosis(desiredMetadata(o.Desired), o)))
-	}
+	event := warning(reason, explained(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(desiredMetadata(o.Desired), o))
+	event.Repeated = again
+	r.Events = append(r.Events, event)
 }
 
 // awaitOwners reports an action that waits until other releases no longer own its objects. The
 // installed release does not change.
 func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
-	message := awaitOwnersMessage(action, o.Desired, o.Err)
-	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, message)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	text := message.Of(message.ObjectsOwned, message.Facts{What: awaitOwnersMessage(action, o.Desired, o.Err)}).String()
+	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, text)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	if c.changed(helmv2.ConditionReady) {
-		r.Events = append(r.Events, warning(helmv2.ReasonObjectsOwned, message, desiredMetadata(o.Desired)))
+		r.Events = append(r.Events, warning(helmv2.ReasonObjectsOwned, text, desiredMetadata(o.Desired)))
 	}
 }
 
@@ -337,7 +341,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 			event = joined(message, "; ", changesOf(o, nil, nil))
 		}
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
-		c.copyReleased()
+		c.copyReleased("")
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, event, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		clearRelease(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
@@ -348,14 +352,13 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		finishInterrupted(r, c, o)
 		return
 	}
-	message := withSummary(o, uninstallFailedMessage(last, o.Err))
 	status.Failures++
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
-	c.copyReleased()
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, withSummary(o, uninstallFailedMessage(last, o.Err)))
+	text := c.copyReleased(message.UninstallFailed)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	// An uninstall backs off also if it has stored a revision, because the next decision is the same.
 	r.Retry = release.Backoff()
-	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, text, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {
@@ -370,10 +373,10 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 			// The revision is pending because of the interruption, which has been reported.
 			return
 		}
-		message := unlockedMessage(&o.Revisions[0], unlock.Status)
-		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-		c.copyReleased()
-		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, message, revisionMetadata(&o.Revisions[0])))
+		what := unlockedMessage(&o.Revisions[0], unlock.Status)
+		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, what)
+		text := c.copyReleased(message.Unlocked)
+		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, text, revisionMetadata(&o.Revisions[0])))
 		return
 	}
 	if o.Err == nil {
@@ -383,10 +386,9 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 		finishInterrupted(r, c, o)
 		return
 	}
-	message := unlockFailedMessage(unlock, o.Err)
 	r.Status.Failures++
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-	c.copyReleased()
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, message, nil))
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, unlockFailedMessage(unlock, o.Err))
+	text := c.copyReleased(message.UnlockFailed)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
+	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, text, nil))
 }

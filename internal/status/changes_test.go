@@ -143,7 +143,7 @@ func TestEventsOfSuccess(t *testing.T) {
 			hr := &helmv2.HelmRelease{}
 			hr.Status.History = tc.history
 			r := Finished(hr, tc.outcome, testNow)
-			if len(r.Events) != 1 || r.Events[0].Message != tc.want {
+			if len(r.Events) != 1 || firstPart(r.Events[0].Message) != tc.want {
 				t.Errorf("events %+v, want %q", r.Events, tc.want)
 			}
 			for _, c := range r.Status.Conditions {

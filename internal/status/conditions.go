@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // maxMessage is the length in bytes of the longest condition message that the API server accepts.
@@ -53,9 +54,9 @@ func (c *conditions) index(kind string) int {
 
 // set adds or replaces a condition. As in helm-controller, the transition time changes with the
 // status, the reason or the message.
-func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
+func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, text string) {
 	next := metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: storable(message),
+		Type: kind, Status: status, Reason: reason, Message: storable(text),
 		LastTransitionTime: c.now, ObservedGeneration: c.generation,
 	}
 	// A condition can be set several times before it is written: only the written one counts.
@@ -73,8 +74,8 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 
 // storable returns a message as the API server stores it. Otherwise a message that the API server
 // changes would differ from the stored one at every reconciliation.
-func storable(message string) string {
-	return truncate(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
+func storable(text string) string {
+	return truncate(strings.ToValidUTF8(text, "\uFFFD"), maxMessage)
 }
 
 // truncate shortens a text to limit bytes.
@@ -95,13 +96,13 @@ func (c *conditions) setCancelled(err error) {
 
 // setProgressing reports work in progress. A failure of the attempt before stays in Ready, since
 // Ready would change twice at each retry otherwise.
-func (c *conditions) setProgressing(blocked *release.Blocked) {
+func (c *conditions) setProgressing(blocked *release.Blocked, text string) {
 	old := c.get(helmv2.ConditionReady)
 	if old.Status == metav1.ConditionFalse && old.Reason == blocked.Reason && old.ObservedGeneration == c.generation {
 		return
 	}
-	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, blocked.Message)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, blocked.Message)
+	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, text)
 }
 
 // touch increases the transition time of a condition, also if the condition did not change.
@@ -117,23 +118,63 @@ func (c *conditions) touch(kind string) {
 }
 
 // summarize copies to Ready the first of these conditions that exists: Remediated, TestSuccess
-// unless test failures are ignored, Released.
+// unless test failures are ignored, Released. To a failure it adds what was left alone and what
+// happens next, so that the failure must be counted before.
 func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.Desired) {
 	if !want.Policy.Tests && !c.requested {
 		c.remove(helmv2.ConditionTestSuccess)
 	}
 	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
-		reason, message := remediationSummary(r, c.failure(status, want))
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, message)
+		reason, what := remediationSummary(r, c.failure(status, want))
+		summary := r
+		summary.Reason, summary.Message = reason, what
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, explain(c, summary, status, want))
 		return
 	}
 	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && want.Policy.Tests && !release.IgnoresTests(want, *status) {
-		c.set(helmv2.ConditionReady, t.Status, t.Reason, t.Message)
+		c.set(helmv2.ConditionReady, t.Status, t.Reason, explain(c, t, status, want))
 		return
 	}
 	if r := c.get(helmv2.ConditionReleased); r.Type != "" {
-		c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
+		c.set(helmv2.ConditionReady, r.Status, r.Reason, explain(c, r, status, want))
 	}
+}
+
+// explain returns the message of Ready for the result of an action. To a failure it adds what was
+// left alone and what happens next.
+func explain(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+	return explained(c, result, status, want, false)
+}
+
+// explained returns the same message for Ready or for an event.
+func explained(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired, forEvent bool) string {
+	f := message.FailureOf(status, want)
+	f.What = result.Message
+	switch {
+	case result.Reason == helmv2.ReasonReleaseTooLarge:
+		return message.Of(message.TooLarge, message.Facts{What: result.Message}).String()
+	case result.Type == helmv2.ConditionRemediated:
+		f.RemedyFailed = result.Status != metav1.ConditionTrue
+		f.Uninstalled = !f.RemedyFailed && c.get(helmv2.ConditionRemediated).Reason == helmv2.ReasonUninstallSucceeded
+		f.RolledBack = !f.RemedyFailed && !f.Uninstalled
+	case result.Status != metav1.ConditionFalse:
+		return result.Message
+	case result.Type == helmv2.ConditionTestSuccess && c.requested:
+		return message.Of(message.TestOnly, message.Facts{What: result.Message}).String()
+	case result.Type == helmv2.ConditionTestSuccess && !release.Tested(release.Latest(status.History)):
+		return message.Of(message.TestAgain, message.Facts{What: result.Message}).String()
+	case result.Type == helmv2.ConditionTestSuccess:
+		// The tested revision is stored, also if a later attempt was rejected.
+		f.Rejected = false
+	case result.Reason == helmv2.ReasonPendingRelease:
+		return message.Of(message.Unlocked, message.Facts{What: result.Message}).String()
+	case result.Reason != helmv2.ReasonInstallFailed && result.Reason != helmv2.ReasonUpgradeFailed:
+		return result.Message
+	}
+	if forEvent {
+		return f.EventParts().String()
+	}
+	return f.Parts().String()
 }
 
 // failure returns the condition of the failure that is remediated: Released, or TestSuccess unless
@@ -148,10 +189,13 @@ func (c *conditions) failure(status *helmv2.HelmReleaseStatus, want release.Desi
 	return metav1.Condition{}
 }
 
-// copyReleased copies Released to Ready.
-func (c *conditions) copyReleased() {
+// copyReleased copies Released to Ready, with the other parts of the message of a kind, and returns
+// the message.
+func (c *conditions) copyReleased(kind message.Kind) string {
 	r := c.get(helmv2.ConditionReleased)
-	c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
+	text := message.Of(kind, message.Facts{What: r.Message}).String()
+	c.set(helmv2.ConditionReady, r.Status, r.Reason, text)
+	return text
 }
 
 // setSuspended sets Suspended with the reason of the suspension.

@@ -48,7 +48,7 @@ func TestDiagnosed(t *testing.T) {
 			if got := c.get(tc.condition).Message; got != message {
 				t.Errorf("%s has message %q, want %q", tc.condition, got, message)
 			}
-			if len(r.Events) != 1 || r.Events[0].Message != message {
+			if len(r.Events) != 1 || !strings.HasPrefix(r.Events[0].Message, message) {
 				t.Fatalf("events %+v", r.Events)
 			}
 			m := r.Events[0].Metadata

@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 const (
@@ -46,16 +47,29 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 		}
 		r.Events = append(r.Events, c.setDrifted(message)...)
 	case len(found.Errors) > 0:
-		message := "Drift cannot be determined: " + objectErrors(found.Errors)
-		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
+		text := message.Of(message.DriftUnknown, message.Facts{Cause: objectErrors(found.Errors)}).String()
+		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, text)
 		if c.changed(helmv2.ConditionDrifted) {
-			r.Events = append(r.Events, warning(helmv2.ReasonStateError, message, nil))
+			r.Events = append(r.Events, warning(helmv2.ReasonStateError, text, nil))
 		}
 	case found.Repeat:
 		// The condition stays until the comparison is repeated.
+	case found.WatchUnknown && c.get(helmv2.ConditionDrifted).Reason == helmv2.ReasonNoDriftDetected:
+		// The message stays until it is known which kinds are watched.
 	default:
-		c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(*found))
+		text := joined(undriftedMessage(*found), "\n", unwatchedMessage(found.Unwatched, in.Desired.Policy.Interval))
+		r.Events = append(r.Events, setUndrifted(c, *found, text)...)
 	}
+}
+
+// unwatchedMessage returns the sentence about kinds whose changes trigger nothing. It has no time, so
+// that a comparison without a difference writes no status.
+func unwatchedMessage(kinds []string, interval time.Duration) string {
+	if len(kinds) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Not watched, because the controller lacks the right: %s. These objects are compared every %s (spec.interval), and on request",
+		listed(kinds, maxDriftObjects), message.Duration(interval))
 }
 
 // setDrifted sets Drifted, and returns its event. If the same drift is reported already, it does
@@ -67,6 +81,21 @@ func (c *conditions) setDrifted(message string) []Event {
 	c.set(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, message)
 	return []Event{warning(helmv2.ReasonDriftDetected, message, nil)}
 }
+
+// setUndrifted sets Drifted to False with a message. It returns an event if other fields than before are left to an
+// autoscaler, and a warning if the release may not list autoscalers.
+func setUndrifted(c *conditions, d release.Drift, text string) []Event {
+	c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, text)
+	if len(d.Ceded) == 0 || !c.changed(helmv2.ConditionDrifted) {
+		return nil
+	}
+	if slices.ContainsFunc(d.Ceded, func(o release.DriftedObject) bool { return o.Autoscaler == "" }) {
+		return []Event{warning(helmv2.ReasonDriftCeded, cededMessage(d.Ceded), nil)}
+	}
+	return []Event{normal(helmv2.ReasonDriftCeded, cededMessage(d.Ceded), nil)}
+}
+
+func isZero(f release.DriftedField) bool { return f.Have == "0" }
 
 // clearDrifted removes Drifted before an action that applies all objects, unless it is False. If
 // it is False, a success of the action does not change it, and a failure removes it.
@@ -112,7 +141,8 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 			// The next comparison sets it: some objects are not known to be without drift.
 			c.remove(helmv2.ConditionDrifted)
 		default:
-			c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(release.Drift{Ceded: a.Drift.Ceded, Note: a.Drift.Note}))
+			left := release.Drift{Ceded: a.Drift.Ceded, Note: a.Drift.Note}
+			r.Events = append(r.Events, setUndrifted(c, left, undriftedMessage(left))...)
 		}
 		message := fmt.Sprintf("Cluster state of release %s has been corrected:\n%s", nameOf(last), correctedObjects(o.Corrected))
 		r.Events = append(r.Events, normal(helmv2.ReasonDriftCorrected, message, nil))
@@ -257,24 +287,43 @@ func pausedMessage(last *helmv2.Snapshot, d release.Drift) string {
 	return b.String()
 }
 
-// undriftedMessage returns the message without drift, with the fields that are left to other
-// managers.
+// undriftedMessage returns the message without drift, with the fields that are left to
+// autoscalers.
 func undriftedMessage(d release.Drift) string {
-	if len(d.Ceded) == 0 {
-		return strings.TrimSpace(noDrift + "\n" + d.Note)
+	message := noDrift
+	if len(d.Ceded) > 0 {
+		message += ". " + cededMessage(d.Ceded)
 	}
+	return strings.TrimSpace(message + "\n" + d.Note)
+}
+
+// cededMessage lists the fields that are left to autoscalers. Apart from 0, it omits their values,
+// which change all the time.
+func cededMessage(ceded []release.DriftedObject) string {
 	var b strings.Builder
-	b.WriteString(noDrift + ". These fields are left to their managers, which set them through the scale subresource:")
-	for i, o := range d.Ceded {
+	b.WriteString("These fields differ from the release, and are left to autoscalers:")
+	for i, o := range ceded {
 		if i == maxDriftObjects {
-			fmt.Fprintf(&b, "\nand %d more", len(d.Ceded)-i)
+			fmt.Fprintf(&b, "\nand %d more", len(ceded)-i)
 			break
 		}
-		b.WriteString("\n" + objectName(o.Object))
+		b.WriteString("\n" + objectName(o.Object) + cededTo(o))
 		writeFields(&b, o.Fields, false)
+		if slices.ContainsFunc(o.Fields, isZero) {
+			b.WriteString(". It is 0: no Pod runs")
+		}
 	}
-	b.WriteString("\nTo ignore them explicitly:\n" + ignoreRules(d.Ceded) + "\n" + d.Note)
-	return strings.TrimSpace(b.String())
+	b.WriteString("\nTo ignore them explicitly:\n" + ignoreRules(ceded))
+	return b.String()
+}
+
+// cededTo returns the autoscaler that fields of an object are left to.
+func cededTo(o release.DriftedObject) string {
+	if o.Autoscaler == "" {
+		return fmt.Sprintf(" may have an autoscaler. The release may not list horizontalpodautoscalers in namespace %s. "+
+			"Allow it, so that changes of others are found:", o.Namespace)
+	}
+	return " is left to HorizontalPodAutoscaler " + o.Autoscaler + ":"
 }
 
 // ignoreRules returns the part of a HelmRelease's spec that ignores the fields of objects.

@@ -181,3 +181,31 @@ ClusterRole/web patched`
 		t.Errorf("message without corrected objects: %q", r.Events[0].Message)
 	}
 }
+
+// TestUnwatchedKinds: the message without drift names the kinds that must not be watched. It is stable,
+// and stays while that is not known.
+func TestUnwatchedKinds(t *testing.T) {
+	hr := testObject()
+	look := func(d release.Drift) string {
+		in := release.Input{Desired: testDesired(), Now: testNow, Observed: release.Observed{Drift: &d}}
+		c := conditionsOf(hr, &hr.Status, hr.Generation, testNow)
+		reportDrift(&Report{}, &c, nil, in)
+		hr.Status.Conditions = c.list
+		return c.get(helmv2.ConditionDrifted).Message
+	}
+	const noted = noDrift + "\nNot watched, because the controller lacks the right: configmaps, deployments.apps. These objects are compared every 10m (spec.interval), and on request"
+	for _, tc := range []struct {
+		reason string
+		found  release.Drift
+		want   string
+	}{
+		{"the first comparison", release.Drift{WatchUnknown: true}, noDrift},
+		{"kinds must not be watched", release.Drift{Unwatched: []string{"configmaps", "deployments.apps"}}, noted},
+		{"after a restart", release.Drift{WatchUnknown: true}, noted},
+		{"the right was granted", release.Drift{}, noDrift},
+	} {
+		if got := look(tc.found); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+}

@@ -32,6 +32,9 @@ type Event struct {
 	Metadata map[string]string
 	// Trace events are recorded on the API server and not posted to the notification-controller.
 	Trace bool
+	// Repeated events equal the last event of the object. They raise its count on the API server, and
+	// are not posted to the notification-controller.
+	Repeated bool
 }
 
 // LeftBehind returns the event about a release that stays in the former cluster.

@@ -6,6 +6,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // isGated reports whether condition Ready states that a policy holds an action.
@@ -31,8 +33,9 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	status.ObservedGeneration = hr.Generation
 	status.History = updateSuperseded(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, d.Why)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, d.Why)
+	text := gateMessage(d, a)
+	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, text)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, text)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: release.Interval(a.After)}
@@ -40,9 +43,21 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 		r.Retry = release.After(a.After)
 	}
 	if c.changed(helmv2.ConditionReady) {
-		r.Events = append(r.Events, normal(a.Gate, d.Why, desiredMetadata(in.Desired)))
+		r.Events = append(r.Events, normal(a.Gate, text, desiredMetadata(in.Desired)))
 	}
 	return r
+}
+
+// gateMessage returns the message of an action that a policy holds.
+func gateMessage(d release.Decision, a release.Wait) string {
+	kind := message.AwaitingApproval
+	switch a.Gate {
+	case helmv2.ReasonFrozen:
+		kind = message.Frozen
+	case helmv2.ReasonPolicyUnavailable:
+		kind = message.PolicyUnavailable
+	}
+	return message.Of(kind, message.Facts{Cause: d.Why, Interval: message.Duration(a.After)}).String()
 }
 
 // keepGate keeps Reconciling or Stalled while Ready says that a policy holds an action or refuses the
@@ -62,47 +77,52 @@ func (c *conditions) keepGate() {
 // if the plan was not applied yet. at is the time of the transitions.
 func PlanAssessed(plan *v1alpha1.ReleasePlan, found *release.Plan, at metav1.Time) v1alpha1.ReleasePlanStatus {
 	status := *plan.Status.DeepCopy()
-	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
+	set := func(kind string, is metav1.ConditionStatus, reason, text string) {
 		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: is, Reason: reason, Message: message, LastTransitionTime: at, ObservedGeneration: plan.Generation,
+			Type: kind, Status: is, Reason: reason, Message: text, LastTransitionTime: at, ObservedGeneration: plan.Generation,
 		})
 	}
 	switch {
 	case found.Failed != "":
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonFailed, found.Failed)
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonFailed, planMessage(message.PlanFailed, found.Failed))
 	case found.Refused != "" || found.Denied != "":
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRefused, cmp.Or(found.Denied, found.Refused))
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRefused, planMessage(message.PlanRefused, cmp.Or(found.Denied, found.Refused)))
 	default:
 		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonComputed, found.Summary)
 	}
 	switch {
 	case found.Failed == "" && found.Rejected == found.Digest:
-		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonRejected, "spec.rejected is the digest of this plan")
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonRejected, planMessage(message.PlanRejected, ""))
 	case found.Failed == "" && found.Approved == found.Digest:
 		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonApproved, "approved by "+cmp.Or(found.ApprovedBy, "an unnamed user"))
 	case found.Failed == "" && found.Needs == "":
 		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonNotRequired, "no policy demands approval")
 	default:
-		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonAwaitingApproval, cmp.Or(found.Needs, "the plan is not computed"))
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonAwaitingApproval, planMessage(message.PlanAwaitsApproval, cmp.Or(found.Needs, "the plan is not computed")))
 	}
 	if status.AppliedAt == nil && apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionApplied) == nil {
-		set(v1alpha1.ConditionApplied, metav1.ConditionFalse, v1alpha1.ReasonPending, "the plan was not applied")
+		set(v1alpha1.ConditionApplied, metav1.ConditionFalse, v1alpha1.ReasonPending, planMessage(message.PlanNotApplied, ""))
 	}
 	return status
+}
+
+func planMessage(kind message.Kind, cause string) string {
+	return message.Of(kind, message.Facts{Cause: cause}).String()
 }
 
 // PlanCarriedOut returns the status of a plan after the action that carried it out. Of a plan that failed,
 // it may be carried out again.
 func PlanCarriedOut(plan *v1alpha1.ReleasePlan, made *release.Revision, at metav1.Time) v1alpha1.ReleasePlanStatus {
 	status := *plan.Status.DeepCopy()
-	is, reason, message := metav1.ConditionTrue, v1alpha1.ReasonApplied, fmt.Sprintf("revision %d was made of this plan", made.Version)
+	is, reason, text := metav1.ConditionTrue, v1alpha1.ReasonApplied, fmt.Sprintf("revision %d was made of this plan", made.Version)
 	if !made.Worked() {
-		is, reason, message = metav1.ConditionFalse, v1alpha1.ReasonFailed, fmt.Sprintf("revision %d, which was made of this plan, failed", made.Version)
+		is, reason = metav1.ConditionFalse, v1alpha1.ReasonFailed
+		text = message.Of(message.PlanActionFailed, message.Facts{Revision: strconv.Itoa(made.Version)}).String()
 	} else {
 		status.AppliedAt = &at
 	}
 	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionApplied, Status: is, Reason: reason, Message: message, LastTransitionTime: at, ObservedGeneration: plan.Generation,
+		Type: v1alpha1.ConditionApplied, Status: is, Reason: reason, Message: text, LastTransitionTime: at, ObservedGeneration: plan.Generation,
 	})
 	return status
 }

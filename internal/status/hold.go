@@ -11,6 +11,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // holdConditions are the conditions of a release that is to be held, or was.
@@ -91,20 +92,29 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	r := Report{Retry: holdRetry(in)}
 	if a.Reason == helmv2.ReasonRollbackRefused {
-		message := refusedMessage(in.Desired, d.Why)
-		c.set(helmv2.ConditionRolledBack, metav1.ConditionFalse, a.Reason, message)
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, message)
+		text := message.Of(message.RollbackRefused, message.Facts{What: refusedMessage(in.Desired, d.Why)}).String()
+		c.set(helmv2.ConditionRolledBack, metav1.ConditionFalse, a.Reason, text)
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, text)
 		if c.changed(helmv2.ConditionRolledBack) {
-			r.Events = append(r.Events, warning(a.Reason, message, nil))
+			r.Events = append(r.Events, warning(a.Reason, text, nil))
 		}
 	} else {
-		holdConditions{&c, in.Desired.Hold}.keepFailed(in.Observed.Newest())
+		holdConditions{&c, in.Desired.Hold}.keepFailed(&status, in.Observed.Newest(), in.Desired.Policy.Upgrade)
 	}
-	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, d.Why)
+	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, holdConditions{&c, in.Desired.Hold}.stallMessage(d.Why, a))
 	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r.Status = status
 	return r
+}
+
+// stallMessage returns the message of Stalled. RolledBack has the cause.
+func (c holdConditions) stallMessage(why string, a release.Stall) string {
+	cause := c.get(helmv2.ConditionRolledBack).Message
+	if a.Reason == helmv2.ReasonRollbackRefused {
+		return cause
+	}
+	return message.Of(message.HoldExceeded, message.Facts{What: joined(why, ": ", cause)}).String()
 }
 
 // holdRetried reports a failed rollback of a hold that is retried later.
@@ -112,8 +122,8 @@ func holdRetried(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in 
 	status := withRequestsHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	holdConditions{&c, in.Desired.Hold}.keepFailed(in.Observed.Newest())
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, d.Why)
+	holdConditions{&c, in.Desired.Hold}.keepFailed(&status, in.Observed.Newest(), in.Desired.Policy.Upgrade)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, c.get(helmv2.ConditionReady).Message)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Interval(a.After)}
@@ -184,47 +194,57 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 		// Otherwise nothing was changed, and the rollback is repeated with back-off.
 		status.Failures++
 	}
-	message := withSummary(o, holdFailedMessage(o.Desired.Target, a.Version, o.Err.Error()))
+	what := withSummary(o, holdFailedMessage(o.Desired.Target, a.Version, o.Err.Error()))
 	if o.Oversized() {
-		message = tooLargeMessage(o)
+		what = tooLargeMessage(o)
 	}
-	holdConditions{c, o.Desired.Hold}.setFailed(message)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	text := holdConditions{c, o.Desired.Hold}.setFailed(what, o.Desired.Policy.Upgrade, status.Failures)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	r.Retry = release.Backoff()
 	if o.Stored() || c.changed(helmv2.ConditionRolledBack) {
-		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message, withDiagnosis(desiredMetadata(o.Desired), o)))
+		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, text, withDiagnosis(desiredMetadata(o.Desired), o)))
 	}
 }
 
 // adopt sets the conditions of a rollback of a hold that was not recorded. If it succeeded, the
 // next reconciliation reports the hold.
-func (c holdConditions) adopt(status *helmv2.HelmReleaseStatus, newest *release.Revision) {
+func (c holdConditions) adopt(status *helmv2.HelmReleaseStatus, newest *release.Revision, p release.ActionPolicy) {
 	switch {
 	case newest.Status != helmv2.StatusFailed:
 		release.ResetFailures(status)
 	case !newest.EndedEarly():
 		status.Failures++
-		c.keepFailed(newest)
+		c.keepFailed(status, newest, p)
 	}
 }
 
 // keepFailed reports that the rollback of a hold has failed, with the error in the record of its
 // revision. The message of an earlier report is more exact, and stays.
-func (c holdConditions) keepFailed(newest *release.Revision) {
+func (c holdConditions) keepFailed(status *helmv2.HelmReleaseStatus, newest *release.Revision, p release.ActionPolicy) {
 	if newest.RolledBackTo != c.hold.To {
 		return
 	}
-	message := c.get(helmv2.ConditionRolledBack).Message
+	what := c.get(helmv2.ConditionRolledBack).Message
 	if c.get(helmv2.ConditionRolledBack).Reason != helmv2.ReasonRollbackFailed {
 		target := release.Target{Namespace: newest.Namespace, Name: newest.Name}
-		message = holdFailedMessage(target, c.hold.To, storedCause(newest))
+		what = holdFailedMessage(target, c.hold.To, storedCause(newest))
 	}
-	c.setFailed(message)
+	c.setFailed(what, p, status.Failures)
 }
 
-func (c holdConditions) setFailed(message string) {
-	c.set(helmv2.ConditionRolledBack, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, message)
-	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, message)
+// setFailed sets RolledBack and Ready, and returns the message of Ready.
+func (c holdConditions) setFailed(what string, p release.ActionPolicy, failures int64) string {
+	c.set(helmv2.ConditionRolledBack, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, what)
+	kind := message.HoldFailed
+	switch {
+	case p.Retry:
+		kind = message.HoldRetried
+	case p.Exhausted(failures):
+		kind = message.HoldFailedLast
+	}
+	text := message.Of(kind, message.Facts{What: what, Interval: message.Duration(p.RetryInterval)}).String()
+	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, text)
+	return text
 }
 
 // follow removes RolledBack of a release that is not to be held, or reports that the time of the
@@ -282,7 +302,7 @@ func heldMessage(made *release.Revision, hold release.Hold) string {
 }
 
 func refusedMessage(want release.Desired, why string) string {
-	return fmt.Sprintf("Helm release %s/%s is not rolled back, and not changed: %s", want.Target.Namespace, want.Target.Name, why)
+	return fmt.Sprintf("Helm release %s/%s is not rolled back: %s", want.Target.Namespace, want.Target.Name, why)
 }
 
 func holdFailedMessage(target release.Target, to int, cause string) string {

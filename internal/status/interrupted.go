@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // maxInterruptedDelay limits the back-off after an interruption. It bounds the time between the end
@@ -50,7 +51,7 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 
 // interruptedMessage returns the message of an interruption and the beginning of the outage. For
 // an outage that Ready reports already, that is the transition time of Ready.
-func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Time) (message string, since metav1.Time) {
+func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Time) (text string, since metav1.Time) {
 	outage := *o.Interrupted
 	since = ready.LastTransitionTime
 	if !sameOutage(ready, outage.Server) {
@@ -58,11 +59,12 @@ func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Ti
 			since = now
 		}
 	}
-	message = unavailableMessage(outage.Server, since)
+	text = unavailableMessage(outage.Server, since)
 	if outage.Cause != "" {
-		message += ": " + outage.Cause
+		text += ": " + outage.Cause
 	}
-	return message + "; " + interruptedAction(o) + " was interrupted and will be tried again", since
+	what := text + "; " + interruptedAction(o) + " was interrupted"
+	return message.Of(message.Interrupted, message.Facts{What: what, Interval: message.Duration(maxInterruptedDelay)}).String(), since
 }
 
 // unavailableMessage returns the beginning of the message of an interruption.

@@ -11,11 +11,30 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
-// runningMessage returns the announcement of an action, empty for decisions that run none. The
+// runningMessage returns the announcement of an action. An install or upgrade after a failure has
+// that failure, too.
+func runningMessage(c *conditions, a release.Action, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+	text := announcement(a)
+	if !release.AppliesDesired(a) || release.Resumed(a) > 0 {
+		return text
+	}
+	recorded := release.ResetCounters(*status, want)
+	f := message.FailureOf(&recorded, want)
+	cause := c.failure(&recorded, want).Message
+	if f.Failures == 0 || cause == "" {
+		return text
+	}
+	return message.Of(message.RunningAgain, message.Facts{
+		What: fmt.Sprintf("%s, attempt %d", text, f.Failures+1), Cause: cause,
+	}).String()
+}
+
+// announcement returns the announcement of an action, empty for decisions that run none. The
 // format is that of helm-controller; see Announced.
-func runningMessage(a release.Action) string {
+func announcement(a release.Action) string {
 	if version := release.Resumed(a); version > 0 {
 		return fmt.Sprintf("Resuming '%s' action of revision %d with timeout of %s", release.Name(a), version, release.TimeoutOf(a))
 	}

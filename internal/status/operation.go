@@ -15,6 +15,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // OperationReport is the result of a reconciliation of an Operation.
@@ -225,7 +226,7 @@ func (c *operationConditions) setAccepted(d operation.Decision, in operation.Inp
 	begun := in.Recorded.Outputs != nil && len(in.Recorded.Outputs.Jobs) > 0
 	switch {
 	case d.Rule == operation.RuleInvalid:
-		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionFalse, d.Reason, d.Why)
+		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionFalse, d.Reason, operationMessage(message.OperationRejected, d.Why))
 	case in.Plan.Made || begun:
 		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionTrue, opsv1alpha1.ReasonAccepted, "the hook can be run")
 	case c.get(opsv1alpha1.ConditionAccepted).Status != metav1.ConditionTrue:
@@ -243,7 +244,7 @@ func (c *operationConditions) setRunning(d operation.Decision, in operation.Inpu
 	case d.Phase.Final():
 		c.set(opsv1alpha1.ConditionRunning, metav1.ConditionFalse, d.Reason, d.Why)
 	case d.Reason == opsv1alpha1.ReasonCancelling:
-		c.set(opsv1alpha1.ConditionRunning, metav1.ConditionTrue, d.Reason, d.Why)
+		c.set(opsv1alpha1.ConditionRunning, metav1.ConditionTrue, d.Reason, operationMessage(message.OperationEnding, d.Why))
 	case run.Phase.Final():
 		c.set(opsv1alpha1.ConditionRunning, metav1.ConditionTrue, opsv1alpha1.ReasonHelmHookJobActive, "the next Job is about to run")
 	default:
@@ -266,10 +267,25 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 func (c *operationConditions) setBlocked(d operation.Decision) {
 	waiting := (d.Rule == operation.RuleBlocked || d.Rule == operation.RuleAwaitLock) && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
-		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, d.Why)
+		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, blockedMessage(d))
 		return
 	}
 	c.remove(opsv1alpha1.ConditionBlocked)
+}
+
+// blockedMessage returns the message of an Operation that waits, or that has no hook to run.
+func blockedMessage(d operation.Decision) string {
+	switch {
+	case d.Rule == operation.RuleInvalid:
+		return operationMessage(message.OperationRejected, d.Why)
+	case d.Rule == operation.RuleAwaitLock && d.Reason != opsv1alpha1.ReasonTargetNotFound:
+		return operationMessage(message.OperationAwaits, d.Why)
+	}
+	return operationMessage(message.OperationBlocked, d.Why)
+}
+
+func operationMessage(kind message.Kind, cause string) string {
+	return message.Of(kind, message.Facts{Cause: cause}).String()
 }
 
 // setEnded sets the condition of the final phase.
@@ -283,7 +299,7 @@ func (c *operationConditions) setEnded(d operation.Decision, s opsv1alpha1.Opera
 		c.set(opsv1alpha1.ConditionCancelled, metav1.ConditionTrue, d.Reason, d.Why)
 	case opsv1alpha1.PhasePending, opsv1alpha1.PhaseRunning:
 		if d.Reason == opsv1alpha1.ReasonCancelling {
-			c.set(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse, d.Reason, d.Why)
+			c.set(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse, d.Reason, operationMessage(message.OperationEnding, d.Why))
 		}
 		return
 	}
@@ -292,27 +308,39 @@ func (c *operationConditions) setEnded(d operation.Decision, s opsv1alpha1.Opera
 	}
 }
 
-// failureMessage returns the cause of a failure and the exit code. Logs are only in the outputs.
+// failureMessage returns the message of a failure.
 func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string {
-	message, o := d.Why, s.Outputs
-	if d.Reason != opsv1alpha1.ReasonHelmHookJobFailed || o == nil {
-		return message
+	switch {
+	case d.Rule == operation.RuleInvalid:
+		return operationMessage(message.OperationRejected, d.Why)
+	case d.Reason == opsv1alpha1.ReasonHelmHookJobFailed:
+		return operationMessage(message.OperationFailed, jobFailure(d.Why, s.Outputs))
+	case d.Reason == opsv1alpha1.ReasonJobLost:
+		return operationMessage(message.OperationLost, d.Why)
+	}
+	return operationMessage(message.OperationTimedOut, d.Why)
+}
+
+// jobFailure returns the cause of a failed Job and the exit code. Logs are only in the outputs.
+func jobFailure(text string, o *opsv1alpha1.Outputs) string {
+	if o == nil {
+		return text
 	}
 	if o.Reason != "" {
-		message += ": " + o.Reason
+		text += ": " + o.Reason
 	}
 	switch o.Reason {
 	case opsv1alpha1.ResultBackoffLimitExceeded, opsv1alpha1.ResultDeadlineExceeded:
 		// The message of Kubernetes has no more information than the reason.
 	default:
 		if o.Message != "" {
-			message += ": " + o.Message
+			text += ": " + o.Message
 		}
 	}
 	if o.ExitCode != nil {
-		message += fmt.Sprintf(", exit code %d", *o.ExitCode)
+		text += fmt.Sprintf(", exit code %d", *o.ExitCode)
 	}
-	return message
+	return text
 }
 
 // operationEvents returns the event of a transition: blocked, running, cancelling, or ended.
@@ -333,9 +361,9 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case entered(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
 		if d.Rule == operation.RuleAwaitLock {
-			return []Event{normal(d.Reason, d.Why, nil)}
+			return []Event{normal(d.Reason, blockedMessage(d), nil)}
 		}
-		return []Event{warning(d.Reason, d.Why, nil)}
+		return []Event{warning(d.Reason, blockedMessage(d), nil)}
 	}
 	return nil
 }

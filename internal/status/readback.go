@@ -23,8 +23,8 @@ const (
 	announcesResume = "Resuming '"
 )
 
-// Announced returns the message of the announced action, which may be running. It returns the
-// empty string if no action is announced. The reason of an announcement, Progressing, is also that
+// Announced returns the announced action, which may be running: the first sentence of its message.
+// It returns the empty string if no action is announced. The reason of an announcement, Progressing, is also that
 // of other work, such as a download.
 func Announced(status helmv2.HelmReleaseStatus) string {
 	c := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReconciling)
@@ -34,7 +34,8 @@ func Announced(status helmv2.HelmReleaseStatus) string {
 	if !strings.HasPrefix(c.Message, announcesRun) && !strings.HasPrefix(c.Message, announcesResume) {
 		return ""
 	}
-	return c.Message
+	action, _, _ := strings.Cut(c.Message, ". ")
+	return action
 }
 
 // sameOutage reports whether Ready is about an outage of server. The outage then began at the

@@ -141,13 +141,13 @@ func finishRecheck(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	action, _ := failedAction(last)
-	reason, message := failedMessage(action, o.Desired, o.Err)
-	message = withSummary(o, message)
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
-	c.summarize(status, o.Desired)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	reason, what := failedMessage(action, o.Desired, o.Err)
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, withSummary(o, what))
 	countFailure(status, status.LastAttemptedReleaseAction)
-	r.Events = append(r.Events, warning(reason, message, withDiagnosis(snapshotMetadata(last), o)))
+	c.summarize(status, o.Desired)
+	text := explain(c, c.get(helmv2.ConditionReleased), status, o.Desired)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
+	r.Events = append(r.Events, warning(reason, explained(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // snapshotOf returns the snapshot of a revision. For a revision that is not recorded, it returns a

@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Blocked reports a reconciliation that an obstacle has ended before a decision. An obstacle that
@@ -26,18 +27,19 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		status = *hr.Status.DeepCopy()
 	}
 	c := conditionsOf(hr, &status, hr.Generation, now)
+	text := message.Obstacle(blocked).String()
 	switch {
 	case blocked.Terminal:
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, blocked.Message)
-		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, blocked.Reason, blocked.Message)
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, text)
+		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, blocked.Reason, text)
 		c.remove(helmv2.ConditionReconciling)
 		status.ObservedGeneration = hr.Generation
 	case blocked.Progressing:
-		c.setProgressing(blocked)
+		c.setProgressing(blocked, text)
 		c.remove(helmv2.ConditionStalled)
 	default:
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, blocked.Message)
-		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, blocked.Message)
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, text)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 		c.remove(helmv2.ConditionStalled)
 	}
 	c.remove(helmv2.ConditionSuspended)
@@ -49,7 +51,7 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		if blocked.Normal {
 			event = normal
 		}
-		r.Events = append(r.Events, event(blocked.Reason, blocked.Message, nil))
+		r.Events = append(r.Events, event(blocked.Reason, text, nil))
 	}
 	return r
 }
@@ -167,15 +169,30 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 			keepReleaseFailed(&c, release.Latest(status.History), newest)
 		}
 		c.summarize(&status, in.Desired)
-		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, d.Why)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, c.get(helmv2.ConditionReady).Message)
 		retry = release.Interval(a.After)
 	} else {
-		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
-		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, d.Why)
+		text := waitMessage(d, a, in)
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, text)
 	}
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: retry}
+}
+
+// waitMessage returns the message of a wait for other objects or for another client of Helm.
+func waitMessage(d release.Decision, a release.Wait, in release.Input) string {
+	f := message.Facts{Cause: d.Why, Interval: message.Duration(a.Limit)}
+	if d.Rule == release.RuleAwaitDependents {
+		return message.Of(message.AwaitDependents, f).String()
+	}
+	if newest := in.Observed.Newest(); newest != nil {
+		f.Release = newest.Namespace + "/" + newest.Name
+	} else {
+		f.What = d.Why
+	}
+	return message.Of(message.OtherClient, f).String()
 }
 
 // obstructed reports an action that an obstacle keeps from starting. The installed release does
@@ -194,9 +211,10 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
 	if a.Reason == helmv2.ReasonContested || a.Reason == helmv2.ReasonPolicyRefused {
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
+		text := stallMessage(&c, d, a, &status, in.Desired)
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, text)
 		if c.changed(helmv2.ConditionReady) {
-			r.Events = append(r.Events, warning(a.Reason, d.Why, nil))
+			r.Events = append(r.Events, warning(a.Reason, text, nil))
 		}
 	} else {
 		recordAttempt(&status, in.Desired)
@@ -213,14 +231,43 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		c.summarize(&status, in.Desired)
 		if c.get(helmv2.ConditionReady).Status != metav1.ConditionFalse {
 			// No failure is recorded, so that Ready has the reason of the stall.
-			c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
+			c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, stallMessage(&c, d, a, &status, in.Desired))
 		}
 	}
-	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, d.Why)
+	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, stallMessage(&c, d, a, &status, in.Desired))
 	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r.Status = status
 	return r
+}
+
+// stallMessage returns the message of Stalled.
+func stallMessage(c *conditions, d release.Decision, a release.Stall, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+	f := message.Facts{Cause: d.Why}
+	switch a.Reason {
+	case helmv2.ReasonContested:
+		return message.Of(message.Contested, f).String()
+	case helmv2.ReasonPolicyRefused:
+		return message.Of(message.PolicyRefused, f).String()
+	case helmv2.ReasonReleaseTooLarge:
+		return message.Of(message.TooLargeStalled, f).String()
+	case helmv2.ReasonMissingRollbackTarget:
+		return message.Of(message.NoTargetStalled, f).String()
+	}
+	return exceededMessage(c, d.Why, status, want)
+}
+
+// exceededMessage returns the message of Stalled for an install or upgrade without retries left,
+// with its last failure.
+func exceededMessage(c *conditions, why string, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+	f := message.Facts{What: joined(why, ": ", c.failure(status, want).Message)}
+	if release.Rejected(*status) {
+		return message.Of(message.RejectedStalled, f).String()
+	}
+	if c.get(helmv2.ConditionRemediated).Status == metav1.ConditionTrue {
+		return message.Of(message.RemediatedStalled, f).String()
+	}
+	return message.Of(message.RetriesExceeded, f).String()
 }
 
 // Finalized returns the events of the removal of a finalizer: a warning if the Helm release and
@@ -266,7 +313,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	interrupted := c.interrupted()
 	switch {
 	case newest.RolledBackTo > 0:
-		holdConditions{&c, in.Desired.Hold}.adopt(&status, newest)
+		holdConditions{&c, in.Desired.Hold}.adopt(&status, newest, in.Desired.Policy.Upgrade)
 	case newest.Rollback:
 		adoptRollback(&c, &status, newest)
 	case newest.Status == helmv2.StatusFailed:
@@ -324,9 +371,14 @@ func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait
 	status := *hr.Status.DeepCopy()
 	acknowledge(hr, &status)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	c.set(helmv2.ConditionHeld, metav1.ConditionTrue, a.For, d.Why)
+	kind := message.OperationRunning
+	if a.For == helmv2.ReasonOperationWaiting {
+		kind = message.OperationWaiting
+	}
+	text := message.Of(kind, message.Facts{Cause: d.Why}).String()
+	c.set(helmv2.ConditionHeld, metav1.ConditionTrue, a.For, text)
 	if c.index(helmv2.ConditionReady) < 0 {
-		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
 	}
 	switch {
 	case in.Desired.Suspension.Active:
@@ -335,7 +387,7 @@ func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait
 		c.remove(helmv2.ConditionSuspended)
 	}
 	if Announced(status) != "" || hr.Status.ObservedGeneration != hr.Generation {
-		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, d.Why)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 		c.remove(helmv2.ConditionStalled)
 	}
 	status.Conditions = c.list

@@ -6,6 +6,7 @@ package status
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,21 +66,27 @@ type brief struct {
 	Retry      string
 }
 
+// briefly returns the first part of each message: package message and the scenarios test the others.
 func briefly(r Report) brief {
 	b := brief{
 		Failures: [3]int64{r.Status.Failures, r.Status.InstallFailures, r.Status.UpgradeFailures},
 		Observed: r.Status.ObservedGeneration, Retry: r.Retry.String(),
 	}
 	for _, c := range r.Status.Conditions {
-		b.Conditions = append(b.Conditions, fmt.Sprintf("%s=%s/%s/%d %s", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message))
+		b.Conditions = append(b.Conditions, fmt.Sprintf("%s=%s/%s/%d %s", c.Type, c.Status, c.Reason, c.ObservedGeneration, firstPart(c.Message)))
 	}
 	for _, s := range r.Status.History {
 		b.History = append(b.History, fmt.Sprintf("%d %s %s %s", s.Version, s.Status, s.Action, s.OCIDigest))
 	}
 	for _, e := range r.Events {
-		b.Events = append(b.Events, fmt.Sprintf("%s/%s %s %v", e.Type, e.Reason, e.Message, e.Metadata[helmv2.EventMetadataRevision]))
+		b.Events = append(b.Events, fmt.Sprintf("%s/%s %s %v", e.Type, e.Reason, firstPart(e.Message), e.Metadata[helmv2.EventMetadataRevision]))
 	}
 	return b
+}
+
+func firstPart(text string) string {
+	what, _, _ := strings.Cut(text, ". ")
+	return what
 }
 
 const installed = "Helm install succeeded for release apps/web.v1 with chart web@1.1.0"
@@ -130,7 +137,7 @@ func TestFinished(t *testing.T) {
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
-					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
+					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s): Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
 				},
 				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
 				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: bad values 1.1.0"},
@@ -158,7 +165,7 @@ func TestFinished(t *testing.T) {
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
-					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
+					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s): Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
 				},
 				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
 				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: busy 1.1.0"},

@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 const kib = 1024
@@ -25,16 +26,18 @@ func SizeExceeded(o release.Outcome) *release.Oversized {
 // finishTooLarge reports an action that was not started because its record would exceed the size
 // limit. It is not retried, and the release is stalled.
 func finishTooLarge(r *Report, c *conditions, o release.Outcome) {
-	status, message := &r.Status, tooLargeMessage(o)
+	status, what := &r.Status, tooLargeMessage(o)
 	// Nothing was changed, so that no retry is used up.
 	status.Failures++
 	status.ObservedGeneration = o.Desired.Generation
-	c.setTooLarge(release.Name(o.Action), message)
+	c.setTooLarge(release.Name(o.Action), what)
 	c.summarize(status, o.Desired)
 	c.remove(helmv2.ConditionDrifted, helmv2.ConditionReconciling)
-	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge, release.TooLargeMessage())
+	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge,
+		message.Of(message.TooLargeStalled, message.Facts{Cause: release.TooLargeMessage()}).String())
 	if c.changed(conditionOf(release.Name(o.Action))) {
-		r.Events = append(r.Events, warning(helmv2.ReasonReleaseTooLarge, message, desiredMetadata(o.Desired)))
+		text := message.Of(message.TooLarge, message.Facts{What: what}).String()
+		r.Events = append(r.Events, warning(helmv2.ReasonReleaseTooLarge, text, desiredMetadata(o.Desired)))
 	}
 }
 
@@ -63,7 +66,7 @@ func tooLargeMessage(o release.Outcome) string {
 		reserve = fmt.Sprintf(", of which %d KiB are reserved for the final update", inKiB(s.Reserved))
 	}
 	percent := (s.Bytes*100 + s.Limit - 1) / s.Limit
-	return fmt.Sprintf("Helm %s, and nothing was changed: the revision takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds%s: %s",
+	return fmt.Sprintf("Helm %s: the revision takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds%s: %s",
 		what, roundedUp(s.Bytes), percent, reserve, breakdown(s))
 }
 

@@ -67,19 +67,20 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		return
 	}
-	message := withSummary(o, testFailedMessage(last, o.Err.Error()))
-	c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, message)
-	c.summarize(status, o.Desired)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, withSummary(o, testFailedMessage(last, o.Err.Error())))
 	if release.Tested(last) && !release.IgnoresTests(o.Desired, *status) {
 		countFailure(status, status.LastAttemptedReleaseAction)
 	} else {
 		status.Failures++
 	}
+	c.summarize(status, o.Desired)
+	text := explain(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	if !release.Tested(last) {
 		r.Retry = release.Backoff()
 	}
-	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, message, withDiagnosis(snapshotMetadata(last), o)))
+	event := explained(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired, true)
+	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, event, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // setRequestedTests sets TestSuccess from the last run of the tests, if that answers a request. The

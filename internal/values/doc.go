@@ -9,7 +9,7 @@
 //	parse.go       Budget, and values from JSON and YAML
 //	merge.go       values merged with others, and copied
 //	digest.go      the digest that status and history record
-//	schema.go      schemas that refer to other files or servers
+//	schema.go      schemas that refer to other files or servers; values that do not fit a schema
 //
 // Values may contain secrets, and errors reach all readers of a HelmRelease. So errors of a Budget do
 // not quote content.

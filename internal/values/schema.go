@@ -5,10 +5,14 @@ package values
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 )
 
@@ -106,3 +110,102 @@ func shortened(url string) string {
 	}
 	return fmt.Sprintf("%q", url)
 }
+
+// maxMisfit is the maximum length in bytes of the text about one value: a schema may list a
+// thousand permitted ones.
+const maxMisfit = 300
+
+// Misfit returns an error if values do not fit the schema of a chart or of a subchart. It names the
+// first value in the order of their paths, and counts the others. Dependencies must be processed, and
+// values must contain the defaults. Misfit ignores defects of schemas, which Helm reports, and reads
+// no other files.
+func Misfit(c *helmchart.Chart, all map[string]any) error {
+	found := misfits(c, all)
+	if len(found) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(found) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return fmt.Errorf("values do not fit the schema of chart %s: %s%s", found[0].chart, found[0].text, more)
+}
+
+// misfit is a value that does not fit the schema of a chart.
+type misfit struct{ chart, text string }
+
+// misfits returns the values that do not fit, by chart and path.
+func misfits(c *helmchart.Chart, all map[string]any) []misfit {
+	var found []misfit
+	if len(c.Schema) > 0 {
+		for _, text := range validate(c.Schema, all) {
+			found = append(found, misfit{c.ChartFullPath(), text})
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		raw, exists := all[sub.Name()]
+		if !exists || raw == nil {
+			continue
+		}
+		below, ok := raw.(map[string]any)
+		if !ok {
+			found = append(found, misfit{sub.ChartFullPath(), fmt.Sprintf("got %T, want object", raw)})
+			continue
+		}
+		found = append(found, misfits(sub, below)...)
+	}
+	return found
+}
+
+// validate returns a text for each value that does not fit a schema, in the order of their paths.
+func validate(raw []byte, all map[string]any) (texts []string) {
+	// A schema may make the validator panic. Helm reports that, too.
+	defer func() {
+		if recover() != nil {
+			texts = nil
+		}
+	}()
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(&noLoader{})
+	const name = "file:///values.schema.json"
+	if compiler.AddResource(name, schema) != nil {
+		return nil
+	}
+	validator, err := compiler.Compile(name)
+	if err != nil {
+		return nil
+	}
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](validator.Validate(all))
+	if !ok {
+		return nil
+	}
+	texts = leaves(invalid)
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// leaves returns the text of each error that has no cause of its own. Their order is random.
+func leaves(e *jsonschema.ValidationError) []string {
+	if len(e.Causes) > 0 {
+		var all []string
+		for _, cause := range e.Causes {
+			all = append(all, leaves(cause)...)
+		}
+		return all
+	}
+	text := e.ErrorKind.LocalizedString(printer)
+	if len(e.InstanceLocation) > 0 {
+		text = "/" + strings.Join(e.InstanceLocation, "/") + ": " + text
+	}
+	if len(text) > maxMisfit {
+		text = strings.ToValidUTF8(text[:maxMisfit], "") + "..."
+	}
+	return []string{text}
+}
+
+// printer writes the texts of the validator, which has no other language.
+var printer = message.NewPrinter(language.English)

@@ -47,3 +47,55 @@ func TestCheckSchemas(t *testing.T) {
 		})
 	}
 }
+
+// TestMisfit: the first value in the order of paths is named in one line, and the others are counted.
+func TestMisfit(t *testing.T) {
+	t.Parallel()
+	type m = map[string]any
+	const typed = `{"properties":{"replicas":{"type":"integer"},"image":{"type":"object","required":["tag"],"properties":{"tag":{"type":"string"}}}}}`
+	for name, tc := range map[string]struct {
+		schema, below string
+		values        m
+		want          string
+	}{
+		"Fits":       {typed, "", m{"replicas": 1}, ""},
+		"NoSchema":   {"", "", m{"replicas": "x"}, ""},
+		"Type":       {typed, "", m{"replicas": "x"}, "chart web: /replicas: got string, want integer"},
+		"Several":    {typed, "", m{"replicas": "x", "image": m{"tag": 7}}, "chart web: /image/tag: got number, want string (and 1 more)"},
+		"Missing":    {`{"required":["a"]}`, "", m{}, "chart web: missing property 'a'"},
+		"Below":      {typed, "", m{"image": m{}}, "chart web: /image: missing property 'tag'"},
+		"Either":     {`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"object"}]}}}`, "", m{"a": 1}, "chart web: /a: got number, want object (and 1 more)"},
+		"Reference":  {`{"$defs":{"s":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/s"}}}`, "", m{"a": 1}, "chart web: /a: got number, want string"},
+		"Subchart":   {"", typed, m{"db": m{"replicas": "x"}}, "chart web/charts/db: /replicas: got string, want integer"},
+		"Both":       {typed, typed, m{"replicas": "x", "db": m{"replicas": "x"}}, "chart web: /replicas: got string, want integer (and 1 more)"},
+		"NoMap":      {"", typed, m{"db": "x"}, "chart web/charts/db: got string, want object"},
+		"Unset":      {"", typed, m{}, ""},
+		"Long":       {`{"properties":{"a":{"enum":["` + strings.Repeat("x", 1000) + `"]}}}`, "", m{"a": 1}, "..."},
+		"Defect":     {`{"type":7}`, "", m{"replicas": "x"}, ""},
+		"Noise":      {`{`, "", m{}, ""},
+		"Outside":    {`{"$ref":"http://x/y"}`, "", m{}, ""},
+		"URN":        {`{"$ref":"urn:thing"}`, "", m{}, ""},
+		"Unresolved": {`{"$ref":"#/nowhere"}`, "", m{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &helmchart.Chart{Metadata: &helmchart.Metadata{Name: "web"}, Schema: []byte(tc.schema)}
+			c.AddDependency(&helmchart.Chart{Metadata: &helmchart.Metadata{Name: "db"}, Schema: []byte(tc.below)})
+			got := ""
+			for range 5 {
+				before := got
+				if err := Misfit(c, tc.values); err != nil {
+					got = err.Error()
+				}
+				if before != "" && got != before {
+					t.Fatalf("the message changes from %q to %q", before, got)
+				}
+			}
+			switch {
+			case tc.want == "..." && strings.HasSuffix(got, "...") && len(got) < 400:
+			case tc.want == "" && got == "":
+			case tc.want == "" || got != "values do not fit the schema of "+tc.want:
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -49,8 +49,8 @@ type kind struct {
 	listedOnce bool
 	// listed is true if all objects are known, and open if events arrive.
 	listed, open bool
-	// failing is true if the last attempt to watch has failed.
-	failing bool
+	// failing is true if the last attempt to watch has failed, and forbidden if a right was missing.
+	failing, forbidden bool
 }
 
 func newKind(r *Registry, key kindKey) *kind {
@@ -153,7 +153,7 @@ func (k *kind) recordEnd(err error) (established bool) {
 	r.mu.Lock()
 	established = k.listed
 	log := err != nil && !k.failing && k.shouldLogFailure()
-	k.listed, k.open, k.failing = false, false, true
+	k.listed, k.open, k.failing, k.forbidden = false, false, true, apierrors.IsForbidden(err)
 	if apierrors.IsNotFound(err) {
 		k.listedOnce = true
 		for _, o := range k.objects {
@@ -309,7 +309,7 @@ func (k *kind) Replace(list []any, version string) error {
 			k.registry.queue.schedule(k.registry.subscribers[key], true)
 		}
 	}
-	k.version, k.listed, k.listedOnce, k.failing = version, true, true, false
+	k.version, k.listed, k.listedOnce, k.failing, k.forbidden = version, true, true, false, false
 	delete(k.registry.logged, kindKey{k.key.cluster, Target{Resource: k.key.target.Resource}})
 	return nil
 }

@@ -35,9 +35,10 @@ type object struct {
 	generation int64
 	// content is a hash of the relevant metadata.
 	content uint64
-	// owned is a hash of the fields of our field manager and of overridden ones; zero if there
-	// are none. A manager that changes or removes a field of ours takes it over, so that the
-	// hash differs.
+	// owned is a hash of the fields of our field manager and of overridden ones, and of the managers
+	// that scaled the object; zero if no field is ours. A manager that changes or removes a field of
+	// ours takes it over, so that the hash differs. So does a client that scales the object in place
+	// of its autoscaler.
 	owned uint64
 	// newest is the time of the newest entry of managedFields, in seconds. A change without a
 	// newer entry, such as by the scale subresource, must not count as ours.
@@ -117,6 +118,9 @@ func isOwned(entry metav1.ManagedFieldsEntry, overridden []string) bool {
 func ownedIn(entries []metav1.ManagedFieldsEntry, overridden []string) uint64 {
 	h, found := fnv.New64a(), false
 	for _, entry := range entries {
+		if entry.Subresource == "scale" {
+			word(h, entry.Manager)
+		}
 		if entry.FieldsV1 == nil || !isOwned(entry, overridden) {
 			continue
 		}

@@ -20,6 +20,23 @@ type edit = func(*metav1.PartialObjectMetadata)
 
 func edits(all ...edit) []edit { return all }
 
+// TestScalers: another client that scales an object is a relevant change, and a further change by
+// the same one is not.
+func TestScalers(t *testing.T) {
+	ours := entry(helmv2.FieldManager, "", 1)
+	at := func(version string, number int64, manager string) snapshot {
+		return observe(made("x", func(o *metav1.PartialObjectMetadata) { o.ResourceVersion = version }, generation(number),
+			entries(ours, metav1.ManagedFieldsEntry{Manager: manager, Subresource: "scale"})), gvr("things"), nil)
+	}
+	before := at("10", 2, "kube-controller-manager").object
+	if got := classify(before, at("11", 3, "kube-controller-manager"), "10", false); got != unowned {
+		t.Errorf("by the same client: %v", got)
+	}
+	if got := classify(before, at("11", 3, "kubectl"), "10", false); got != relevant {
+		t.Errorf("by another client: %v", got)
+	}
+}
+
 // TestClassify: changes of an object are classified by its metadata. The controller created the
 // object at second 1, and its status was written at second 5. It is known at version 10, the newest
 // one.

@@ -54,6 +54,28 @@ func (r *Registry) Observed(cluster string, resource schema.GroupVersionResource
 	return Observation{Known: true, Present: present, UID: found.uid, Version: found.version, At: k.version}
 }
 
+// Forbidden returns the kinds of key that must not be watched, in the order of its subscription.
+// settled is false while the first attempt to watch one of its kinds has no result.
+func (r *Registry) Forbidden(key types.NamespacedName) (kinds []schema.GroupVersionResource, settled bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.subscribers[key]
+	if s == nil {
+		return nil, false
+	}
+	settled = true
+	for _, t := range s.targets {
+		k := r.kinds[kindKey{s.cluster, t}]
+		switch {
+		case k == nil, !k.listed && !k.failing:
+			settled = false
+		case k.forbidden:
+			kinds = append(kinds, t.Resource)
+		}
+	}
+	return kinds, settled
+}
+
 // notAfter reports whether version a is certainly not newer than b.
 func notAfter(a, b string) bool {
 	if a == b {

@@ -187,6 +187,9 @@ func TestCannotBeWatched(t *testing.T) {
 					}
 					return h.server, nil
 				}}
+				if _, settled := h.Forbidden(app); settled {
+					t.Error("settled without a subscription")
+				}
 				h.WatchKinds(app, cluster, gvrs("things"))
 				synctest.Wait()
 				for i, pause := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
@@ -202,6 +205,9 @@ func TestCannotBeWatched(t *testing.T) {
 				if h.observed("things", "a").Known {
 					t.Error("known although it cannot be watched")
 				}
+				if got, settled := h.Forbidden(app); !settled || (len(got) == 1) != (name == "forbidden") {
+					t.Errorf("forbidden are %v, settled %v", got, settled)
+				}
 				if n := logs.Load(); n != 1 {
 					t.Errorf("%d lines are logged", n)
 				}
@@ -209,6 +215,9 @@ func TestCannotBeWatched(t *testing.T) {
 				h.pass(longestPause)
 				if !h.observed("things", "a").Known {
 					t.Error("not known after a successful watch")
+				}
+				if got, settled := h.Forbidden(app); !settled || len(got) > 0 {
+					t.Errorf("after a successful watch, forbidden are %v, settled %v", got, settled)
 				}
 				h.server.put("things", made("a", entries()))
 				h.expectEnqueued("an event", here)

@@ -212,7 +212,7 @@ func (a abroad) isTrusted() {
 
 	a.Create(&corev1.ServiceAccount{ObjectMeta: a.Meta("unprivileged")})
 	denied := a.far("denied", nil, describe("as-unprivileged", "unprivileged"))
-	a.UntilCondition(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", "system:serviceaccount:"+a.Namespace+":unprivileged")
+	a.UntilCondition(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "acts as the identity in ConfigMap", "may not read Secrets")
 	missing := a.far("missing", nil, describe("as-missing", "missing"))
 	a.UntilCondition(missing, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "no token for the cluster", "missing")
 	for _, hr := range []*helmv2.HelmRelease{denied, missing} {

@@ -149,7 +149,7 @@ func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository
 	w.sized("2.0.0", enlarge)
 	w.Get(source.Name, source)
 	w.requestReconciliation(source)
-	w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "nothing was changed")...)
+	w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "Nothing was changed")...)
 	w.UntilCondition(hr, helmv2.ConditionStalled, yes, helmv2.ReasonReleaseTooLarge)
 	for _, token := range []string{"one", "two", "three"} {
 		w.reconcile(hr, token)

@@ -215,7 +215,7 @@ func TestDependencyOfBuiltInKinds(t *testing.T) {
 	flags.Data = map[string]string{"open": "no"}
 	w.must(suite.client.Update(t.Context(), flags))
 	w.until(hr, "false", func(hr *helmv2.HelmRelease) bool {
-		return strings.HasSuffix(condition(hr, helmv2.ConditionReady).Message, "readyExpr eval")
+		return strings.Contains(condition(hr, helmv2.ConditionReady).Message, "readyExpr eval. ")
 	})
 	flags.Data["open"] = "yes"
 	w.must(suite.client.Update(t.Context(), flags))

@@ -239,8 +239,8 @@ func (w *world) baseline(o *unstructured.Unstructured, want string) {
 	}
 }
 
-// TestDriftScale: replicas that the scale subresource set are ceded, also after another field is
-// corrected.
+// TestDriftScale: replicas that an autoscaler set are ceded, also after another field is corrected.
+// Without an autoscaler they are drift.
 func TestDriftScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -250,12 +250,22 @@ func TestDriftScale(t *testing.T) {
 		&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}), &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{FieldManager: "scaler"}}))
 	w.writeAs(o, "editor", types.StrategicMergePatchType, image("registry.example/other:1"))
 	ceded := []string{"changed .spec.replicas scaler Update scale"}
-	d := w.drift(o)
+	if got := said(w.drift(o).Fields); !slices.Contains(got, ceded[0]) {
+		t.Fatalf("drift without an autoscaler: %q", got)
+	}
+	targeted := func() drift.Difference {
+		d, err := drift.Compare(drift.Case{
+			Desired: drift.Normalize(o), Live: w.live(o), DryRun: w.applyAs(o, manager, client.DryRunAll), Autoscaler: drift.Autoscaler{Name: "app"},
+		})
+		w.must(err)
+		return d
+	}
+	d := targeted()
 	if got := said(d.Ceded); len(d.Fields) != 1 || !slices.Equal(got, ceded) {
 		t.Fatalf("drift %q, ceded %q", said(d.Fields), got)
 	}
 	w.applyAs(d.Body, manager)
-	d = w.drift(o)
+	d = targeted()
 	if got := said(d.Ceded); len(d.Fields) != 0 || !slices.Equal(got, ceded) {
 		t.Fatalf("drift %q, ceded %q", said(d.Fields), got)
 	}

@@ -197,6 +197,7 @@ func TestDriftQuiet(t *testing.T) {
 	hr := w.drifting(helmv2.DriftDetectionEnabled, func(hr *helmv2.HelmRelease) {
 		hr.Spec.DriftDetection = nil
 	})
+	w.autoscaler("app")
 	scale := func(n int32) {
 		to := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: n}}
 		w.must(suite.client.SubResource("scale").Update(t.Context(), w.deployed("app"), client.WithSubResourceBody(to), client.FieldOwner("kube-controller-manager")))
@@ -228,7 +229,7 @@ func TestDriftQuiet(t *testing.T) {
 			t.Fatalf("resourceVersion %s after %s: %v", d.ResourceVersion, version, d.ManagedFields)
 		}
 	}
-	if events := w.driftEvents(hr); len(events) != 0 {
+	if events := w.driftEvents(hr); len(events) != 1 || len(events[helmv2.ReasonDriftCeded]) != 1 {
 		t.Fatalf("events %q", events)
 	}
 	scale(7)

@@ -134,7 +134,7 @@ func TestServiceAccountLacksRights(t *testing.T) {
 	// Helm's records are not written with another identity either.
 	w.publish("unstored", "1.0.0", configMapChart(t, "1.0.0"))
 	other := w.release("unstored", nil, as("unprivileged"))
-	w.untilSays(other, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`unprivileged"`)
+	w.untilSays(other, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "acts as "+w.namespace+"/unprivileged (spec.serviceAccountName)", "may not read Secrets in "+w.namespace)
 	if n := len(w.stored("unstored")); n != 0 {
 		t.Errorf("%d revisions were stored", n)
 	}
@@ -274,7 +274,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.until(hr, "the obstacle", func(hr *helmv2.HelmRelease) bool {
 		c := condition(hr, helmv2.ConditionReady)
-		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "forbidden")
+		return c.Status == metav1.ConditionFalse && (strings.Contains(c.Message, "may not read Secrets") || strings.Contains(c.Message, "forbidden"))
 	})
 	role.Rules = rules
 	w.must(suite.client.Update(t.Context(), role))

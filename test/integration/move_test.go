@@ -202,7 +202,7 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				w.publish("next", "1.0.0", volumeChart(w.t, "next", "1.0.0", map[string]string{"values.schema.json": `{"required":["message"]}`}))
 				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
 			},
-			[]string{"values don't meet the specifications of the schema"},
+			[]string{"values do not fit the schema of chart"},
 			helmv2.ReasonTargetUnavailable,
 			func(w *world, hr *helmv2.HelmRelease) {
 				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(w.t, map[string]any{"message": "now"}) })

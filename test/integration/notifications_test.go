@@ -32,7 +32,7 @@ import (
 
 // receive returns a sender of notifications, and the events at its receiver, which needs some time
 // for each.
-func (w *world) receive(takes time.Duration) (*events.Sender, <-chan eventv1.Event, string) {
+func (w *world) receive(takes time.Duration) (*events.Sender, chan eventv1.Event, string) {
 	w.t.Helper()
 	posted := make(chan eventv1.Event, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -170,5 +170,72 @@ func TestEqualFailuresAreOneAlert(t *testing.T) {
 		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
 		events.Items = slices.DeleteFunc(events.Items, func(e corev1.Event) bool { return e.Reason != helmv2.ReasonInstallFailed })
 		return len(events.Items) == 1 && events.Items[0].Count == 3
+	})
+}
+
+// rejectedFor is how long TestRejectedActionsAreOneAlert lets actions be retried.
+const rejectedFor = 12 * time.Second
+
+// TestRejectedActionsAreOneAlert: an action that is rejected again and again is one Event, whose
+// count rises, and one notification.
+func TestRejectedActionsAreOneAlert(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sender, posted, _ := w.receive(0)
+	own := w.ownController(config{notifications: sender})
+	w.publish("schema", "1.0.0", configMapChart(t, "1.0.0"))
+	w.publish("template", "1.0.0", pack(t, "note", "1.0.0", map[string]string{
+		"templates/all.yaml": `{{ fail "no license" }}`,
+	}))
+	w.publish("field", "1.0.0", pack(t, "note", "1.0.0", map[string]string{
+		"templates/all.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  replicsa: 2\n" +
+			"  selector: {matchLabels: {app: x}}\n  template:\n    metadata: {labels: {app: x}}\n    spec: {containers: [{name: main, image: x}]}\n",
+	}))
+	causes := map[string]string{"schema": "/message: got number, want string", "template": "no license", "field": "replicsa"}
+	all := map[string]*helmv2.HelmRelease{}
+	for name := range causes {
+		var values map[string]any
+		if name == "schema" {
+			values = map[string]any{"message": 7}
+		}
+		all[name] = w.release(name, values, own, func(hr *helmv2.HelmRelease) {
+			// The first attempts are counted, and those after the retries are not.
+			hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: 1}}
+		})
+	}
+	for name, cause := range causes {
+		w.untilSays(all[name], helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, cause)
+	}
+	time.Sleep(rejectedFor)
+	for name, cause := range causes {
+		w.until(all[name], "one Event with a count", func(hr *helmv2.HelmRelease) bool {
+			found := failureEvents(w, name)
+			if len(found) != 1 {
+				t.Errorf("%s: %d Events", name, len(found))
+			}
+			return len(found) == 1 && found[0].Count >= 3 && strings.Contains(found[0].Message, cause)
+		})
+		t.Logf("%s: %d times: %s", name, failureEvents(w, name)[0].Count, failureEvents(w, name)[0].Message)
+	}
+	sender.Close()
+	close(posted)
+	notified := map[string]int{}
+	for e := range posted {
+		notified[e.InvolvedObject.Name]++
+	}
+	for name := range causes {
+		if notified[name] != 1 {
+			t.Errorf("%s: %d notifications", name, notified[name])
+		}
+	}
+}
+
+// failureEvents returns the Events about the failed install of a HelmRelease.
+func failureEvents(w *world, name string) []corev1.Event {
+	w.t.Helper()
+	var all corev1.EventList
+	w.must(suite.client.List(w.t.Context(), &all, client.InNamespace(w.namespace)))
+	return slices.DeleteFunc(all.Items, func(e corev1.Event) bool {
+		return e.Reason != helmv2.ReasonInstallFailed || e.InvolvedObject.Name != name
 	})
 }

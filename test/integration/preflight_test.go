@@ -56,7 +56,7 @@ func TestPreflight(t *testing.T) {
 			w.publish("app", "1.0.0", servingChart(t, nil))
 			hr := w.release("app", values("unknown", "nonsense", "extra", "Bad_Name", "data", values("a", "1")), with(serverSide, ""))
 			w.untilSays(hr, "Released", metav1.ConditionFalse, helmv2.ReasonInstallFailed,
-				"nothing was changed", "Deployment/"+w.namespace+"/app: ", "nonsense", "ConfigMap/"+w.namespace+"/Bad_Name: ", "RFC 1123")
+				"the API server would refuse", "Deployment/"+w.namespace+"/app: ", "nonsense", "ConfigMap/"+w.namespace+"/Bad_Name: ", "RFC 1123")
 			if n := len(w.stored("app")); n != 0 {
 				t.Fatalf("%d revisions are stored", n)
 			}
@@ -89,7 +89,7 @@ func TestPreflightExempts(t *testing.T) {
 		want   string
 	}{
 		"Plain": {
-			reason: "a field that does not exist is an objection", values: values("unknown", unknown), want: "nothing was changed",
+			reason: "a field that does not exist is an objection", values: values("unknown", unknown), want: "the API server would refuse",
 		},
 		"Disabled": {
 			reason: "the check can be turned off", values: values("unknown", unknown),
@@ -117,16 +117,16 @@ func TestPreflightExempts(t *testing.T) {
 		},
 		"HookIsDisabled": {
 			reason: "a hook that does not run has no effect", values: values("selector", "two"),
-			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "nothing was changed",
+			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "the API server would refuse",
 			edit: func(s *helmv2.HelmReleaseSpec) { s.Upgrade.DisableHooks = true },
 		},
 		"HookCannotHelp": {
 			reason: "no hook makes a field exist", values: values("unknown", unknown),
-			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "nothing was changed",
+			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "the API server would refuse",
 		},
 		"OtherHook": {
 			reason: "a hook that runs later has no effect", values: values("selector", "two"),
-			more: map[string]string{"templates/hook.yaml": strings.Replace(cleanerTemplate, "pre-upgrade", "post-upgrade", 1)}, want: "nothing was changed",
+			more: map[string]string{"templates/hook.yaml": strings.Replace(cleanerTemplate, "pre-upgrade", "post-upgrade", 1)}, want: "the API server would refuse",
 		},
 	}
 	for name, tc := range cases {
@@ -164,7 +164,7 @@ func TestRefusedRevisionCostsNoOther(t *testing.T) {
 		b.mustRun(action, archive, values("data", values("n", strconv.Itoa(i))), spec)
 	}
 	out := b.run(upgrade, archive, values("extra", "Bad_Name"), spec)
-	if out.Err == nil || !strings.HasPrefix(out.Err.Error(), "nothing was changed") {
+	if out.Err == nil || !strings.HasPrefix(out.Err.Error(), "the API server would refuse") {
 		t.Errorf("error %v", out.Err)
 	}
 	if n := b.asked("DELETE", "/secrets/"); n != 0 || len(b.stored("app")) != 2 {

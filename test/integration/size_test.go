@@ -104,7 +104,7 @@ func TestTooLarge(t *testing.T) {
 			})
 			w.untilSays(hr, "Stalled", metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge)
 			w.untilSays(hr, "Ready", metav1.ConditionFalse, helmv2.ReasonReleaseTooLarge,
-				append(tc.says, "Helm install refused for release "+elsewhere+"/app with chart note@1.0.0", "nothing was changed")...)
+				append(tc.says, "Helm install refused for release "+elsewhere+"/app with chart note@1.0.0", "Nothing was changed")...)
 
 			w.settle(hr)
 			if n, err := len(w.stored("app")), suite.client.Get(t.Context(), client.ObjectKey{Name: elsewhere}, &corev1.Namespace{}); n != 0 || !apierrors.IsNotFound(err) {

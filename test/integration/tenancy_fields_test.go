@@ -114,14 +114,14 @@ func (y *tenancy) accounts(t *testing.T) {
 	} {
 		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
 		hr := w.release(name, nil, as(account), func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
-		y.refused(hr, helmv2.ReasonStateError, `User "system:serviceaccount:tenant-a:`+account+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
+		y.refused(hr, helmv2.ReasonStateError, "acts as tenant-a/"+account+" (spec.serviceAccountName)", "may not read Secrets in tenant-b")
 	}
 	y.unharmed(before)
 
 	// Without a name the default ServiceAccount is used.
 	w.publish("default", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("default", nil, y.strict, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
-	y.refused(hr, helmv2.ReasonStateError, `User "`+tenantUser+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
+	y.refused(hr, helmv2.ReasonStateError, "(--default-service-account)", "may not read Secrets in tenant-b")
 	y.othersGoOn()
 	y.unharmed(before)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "" })

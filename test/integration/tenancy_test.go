@@ -122,7 +122,7 @@ func trespasses() []trespass {
 		},
 		{
 			name: "storage-namespace", edit: func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" },
-			reason: helmv2.ReasonStateError, words: cannot("list", "secrets", there),
+			reason: helmv2.ReasonStateError, words: []string{"may not read Secrets in tenant-b"},
 			where: "tenant-b", what: []rbacv1.PolicyRule{rule("", []string{"secrets"}, append(write, "list", "update"))},
 			done: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant-b", Name: "sh.helm.release.v1.storage-namespace.v1"}},
 		},

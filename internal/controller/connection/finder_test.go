@@ -248,7 +248,7 @@ func TestFind(t *testing.T) {
 					t.Fatalf("%s: got %+v, want an obstacle %s that is tried again", tc.reason, err, tc.want.reason)
 				}
 				for _, text := range tc.want.says {
-					if !strings.Contains(blocked.Message, text) || strings.Contains(blocked.Message, "hunter22") {
+					if !strings.Contains(blocked.Message+". "+blocked.Todo, text) || strings.Contains(blocked.Message, "hunter22") {
 						t.Errorf("%s: says %q, want %q and no content", tc.reason, blocked.Message, text)
 					}
 				}

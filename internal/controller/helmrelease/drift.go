@@ -48,6 +48,7 @@ type driftDetector interface {
 // follower enqueues releases whose live objects change.
 type follower interface {
 	WatchKinds(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
+	Forbidden(key types.NamespacedName) (kinds []schema.GroupVersionResource, settled bool)
 	Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Observation
 	Forget(key types.NamespacedName)
 }
@@ -67,6 +68,11 @@ func (c *comparer) compare(ctx context.Context, rec reconciliation, newest *rele
 	}
 	c.follow(rec.key(), rec.conn)
 	result := c.withRendering(ctx, rec, newest, *found)
+	kinds, settled := c.objects.Forbidden(rec.key())
+	result.WatchUnknown = !settled
+	for _, kind := range kinds {
+		result.Unwatched = append(result.Unwatched, kind.GroupResource().String())
+	}
 	c.memory.With(rec.key(), func(m *memory) { result = m.comparison.Filter(result, c.now()) })
 	return &result, nil
 }

@@ -31,6 +31,7 @@ type livestub struct {
 	corrected []bool
 	followed  string
 	forgotten int
+	forbidden []schema.GroupVersionResource
 }
 
 func (l *livestub) Detect(context.Context, drift.Request) (*release.Drift, error) {
@@ -56,6 +57,10 @@ func (l *livestub) Resources(types.NamespacedName) []schema.GroupVersionResource
 	return []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}}
 }
 func (l *livestub) Forget(types.NamespacedName) { l.forgotten++ }
+func (l *livestub) Forbidden(types.NamespacedName) ([]schema.GroupVersionResource, bool) {
+	return l.forbidden, true
+}
+
 func (l *livestub) WatchKinds(_ types.NamespacedName, c watch.Cluster, _ []schema.GroupVersionResource) {
 	l.followed = c.ID
 }
@@ -163,4 +168,22 @@ func TestEnqueuedWhileReconciling(t *testing.T) {
 func hasCondition(all []metav1.Condition, kind, text string) bool {
 	c := apimeta.FindStatusCondition(all, kind)
 	return c != nil && strings.Contains(c.Message, text)
+}
+
+// TestUnwatchedKindsAreNamed: Drifted names the kinds that the controller may not watch.
+func TestUnwatchedKindsAreNamed(t *testing.T) {
+	s := &stub{mode: helmv2.DriftDetectionWarn}
+	r := testReconciler(t, s)
+	live := &livestub{forbidden: []schema.GroupVersionResource{{Group: "apps", Version: "v1", Resource: "deployments"}}}
+	r.comparer.detector, r.comparer.objects = live, live
+	inSync(t, r, s)
+	reconcileOnce(t, r)
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), key, hr); err != nil {
+		t.Fatal(err)
+	}
+	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionDrifted)
+	if live.looks != 1 || c == nil || !strings.Contains(c.Message, "Not watched, because the controller lacks the right: deployments.apps.") {
+		t.Errorf("%d comparisons, Drifted is %+v", live.looks, c)
+	}
 }

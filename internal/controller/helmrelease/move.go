@@ -19,7 +19,7 @@ func (o *observation) Stray(in release.Input) (*release.Target, []release.Revisi
 	namespace := in.Recorded.StorageNamespace
 	stray, revisions, err := o.helm.Stray(o.ctx, o.rec.conn, namespace, in.Desired.UID)
 	if err != nil {
-		return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine whether an install that was interrupted has left a release in namespace %s", namespace)
+		return nil, nil, o.unread(err, "Could not determine whether an install that was interrupted has left a release in namespace %s", namespace)
 	}
 	return stray, revisions, nil
 }
@@ -37,14 +37,17 @@ func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
 	old, target := release.ObservedTarget(rec.in), rec.want.Target
 	found, err := o.helm.CheckTarget(ctx, rec.conn, o.job(rec, install), old)
 	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonStateError, err,
-			"The release is to move, and is kept until it is known whether it can be installed as %s/%s", target.Namespace, target.Name)
+		return nil, o.unread(err, "The release is to move, and is kept until it is known whether it can be installed as %s/%s", target.Namespace, target.Name)
 	}
 	if release.SameRecords(target, old) {
 		// The other HelmReleases that request these records are known.
 		return &found, nil
 	}
-	if found.Conflicts, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
+	others, err := o.owners.ofRelease(ctx, rec.hr, target)
+	if err != nil {
+		return nil, err
+	}
+	if found.Conflicts, err = withProofs(in.Desired, target, nil, found.Revisions, others, o.proof(target)); err != nil {
 		return nil, err
 	}
 	found.Conflicts, err = o.owners.withMakers(ctx, rec.hr, found.Revisions, found.Conflicts)

@@ -62,27 +62,45 @@ func (o *observation) Connect() (unreachable string, err error) {
 	return "", nil
 }
 
+// unread returns the obstacle for the error of a read by the connection of the release.
+func (o *observation) unread(err error, format string, args ...any) error {
+	return o.connections.Denied(o.ctx, o.rec.hr, release.BlockedBy(helmv2.ReasonStateError, err, format, args...))
+}
+
 func (o *observation) History(in release.Input, live bool) ([]release.Revision, []release.Conflict, error) {
 	o.live = live
 	target, read := release.StoredTarget(in.Desired, in.Recorded), o.helm.History
 	if live {
 		read = o.helm.LiveHistory
 	}
-	conflicts, err := o.owners.ofRelease(o.ctx, o.rec.hr, target)
+	others, err := o.owners.ofRelease(o.ctx, o.rec.hr, target)
 	if err != nil {
 		return nil, nil, err
 	}
 	revisions, err := read(o.ctx, o.rec.conn, target, in.Recorded.History)
 	if err != nil {
-		return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
+		return nil, nil, o.unread(err, "Could not determine release state")
 	}
-	return revisions, conflicts, nil
+	conflicts, err := withProofs(in.Desired, target, in.Recorded.History, revisions, others, o.proof(target))
+	return revisions, conflicts, err
+}
+
+// proof returns a function that reads a stored revision to verify the history of another
+// HelmRelease.
+func (o *observation) proof(target release.Target) func(int, helmv2.Snapshots) (*release.Revision, error) {
+	return func(version int, history helmv2.Snapshots) (*release.Revision, error) {
+		found, err := o.helm.Revision(o.ctx, o.rec.conn, target, version, history)
+		if err != nil {
+			return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the owner of the release")
+		}
+		return found, nil
+	}
 }
 
 func (o *observation) Revision(in release.Input, version int) (*release.Revision, error) {
 	found, err := o.helm.Revision(o.ctx, o.rec.conn, release.ObservedTarget(in), version, in.Recorded.History)
 	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read revision %d", version)
+		return nil, o.unread(err, "Could not read revision %d", version)
 	}
 	return found, nil
 }
@@ -102,7 +120,7 @@ func (o *observation) PreservedDigest(in release.Input) (string, error) {
 	}
 	digest, err := o.helm.Preserved(o.ctx, o.rec.conn, release.ObservedTarget(in), in.Observed.Revisions, values)
 	if err != nil {
-		return "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
+		return "", o.unread(err, "Could not determine which values are preserved")
 	}
 	return digest, nil
 }
@@ -119,7 +137,7 @@ func (o *observation) Health(in release.Input) (*release.Health, error) {
 	version := in.Observed.Newest().Version
 	health, err := o.helm.Health(o.ctx, o.rec.conn, o.readRequest(o.with(in), version))
 	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", version)
+		return nil, o.unread(err, "Could not determine the health of revision %d", version)
 	}
 	return &health, nil
 }

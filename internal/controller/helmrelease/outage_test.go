@@ -78,7 +78,7 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 		now = now.Add(3 * time.Second)
 	}
 	first, told := reconcile()
-	if first.Status != metav1.ConditionFalse || first.Reason != helmv2.ReasonStateError || !strings.HasSuffix(first.Message, "(since 2026-01-01T12:00:00Z)") {
+	if first.Status != metav1.ConditionFalse || first.Reason != helmv2.ReasonStateError || !strings.Contains(first.Message, "(since 2026-01-01T12:00:00Z). ") {
 		t.Fatalf("after 30 s it is %+v", first)
 	}
 	for i := range 5 {

@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // publisher ends reconciliations: it writes status, then sends events and updates metrics.
@@ -42,7 +43,7 @@ func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o rele
 
 // answered ends the reconciliation of a HelmRelease whose status proves that a write was carried
 // out that the API server did not answer; nil if it proves none.
-func (p *publisher) answered(hr *helmv2.HelmRelease) *ctrl.Result {
+func (p *publisher) answered(ctx context.Context, hr *helmv2.HelmRelease) *ctrl.Result {
 	key := client.ObjectKeyFromObject(hr)
 	var sent *sentStatus
 	p.memory.With(key, func(m *memory) { sent = m.carriedOut(hr) })
@@ -50,6 +51,7 @@ func (p *publisher) answered(hr *helmv2.HelmRelease) *ctrl.Result {
 		return nil
 	}
 	p.emit(hr, sent.Events)
+	controller.LogChange(ctrl.LoggerFrom(ctx), sent.change)
 	if sent.outcome != nil {
 		p.recorded(key, *sent.outcome)
 	}
@@ -187,6 +189,7 @@ func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 // publish writes status if it differs, sends the events, and returns when to reconcile again. If
 // nothing has changed, nothing is written.
 func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send sentStatus) (ctrl.Result, error) {
+	send.change = message.ChangeOf(message.HelmRelease, read.Status.Conditions, send.Status.Conditions)
 	written, err := p.writeStatus(ctx, read, send)
 	if apierrors.IsNotFound(err) {
 		// The object does not exist any more. Its events are still sent.
@@ -196,6 +199,7 @@ func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send 
 		return ctrl.Result{}, err
 	}
 	p.emit(written, send.Events)
+	controller.LogChange(ctrl.LoggerFrom(ctx), send.change)
 	return p.requeue(client.ObjectKeyFromObject(read), send.Retry), nil
 }
 

@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.publisher.unwritten(hr, err)
 	}
 	r.debouncer.Observe(ctx, hr)
-	if result := r.publisher.answered(hr); result != nil {
+	if result := r.publisher.answered(ctx, hr); result != nil {
 		return *result, nil
 	}
 	return release.Reconcile(r.steps(ctx, hr))

@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // memory is the state of one HelmRelease in the memory of the process.
@@ -56,6 +57,8 @@ type sentStatus struct {
 	status.Report
 	// outcome is the outcome that the status records; nil if it records none.
 	outcome *release.Outcome
+	// change is what the write changes for the log.
+	change message.Change
 }
 
 // carriedOut returns the unanswered write if hr contains its status, and forgets it. Its events

@@ -6,9 +6,11 @@ package helmrelease
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -64,11 +66,18 @@ func TestUnansweredStatusWrite(t *testing.T) {
 					return apierrors.NewInternalError(errors.New("the answer is lost"))
 				},
 			})
-			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err == nil {
+			problems := 0
+			ctx := ctrl.LoggerInto(t.Context(), funcr.NewJSON(func(line string) { problems += strings.Count(line, `"msg":"failed"`) }, funcr.Options{}))
+			if _, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key}); err == nil {
 				t.Fatal("the write was answered")
 			}
 			for range 3 {
-				reconcileOnce(t, r)
+				if _, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if problems != 1 {
+				t.Errorf("the failure is logged %d times", problems)
 			}
 			hr := &helmv2.HelmRelease{}
 			if err := r.client.Get(t.Context(), key, hr); err != nil {

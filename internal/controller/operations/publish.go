@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // publish ends a reconciliation: it writes status, which proves that the read was not stale, then
@@ -27,6 +28,7 @@ func (r *Reconciler) publish(ctx context.Context, rec reconciliation, d operatio
 		return unwritten(err)
 	}
 	controller.Emit(r.events, written, rep.Events...)
+	controller.LogChange(ctrl.LoggerFrom(ctx), message.ChangeOf(message.Operation, rec.op.Status.Conditions, rep.Status.Conditions))
 	if rep.Ended {
 		r.count(rec, d, rep.Status)
 		for i := range rec.jobs {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Options configure the controllers. All but the switches at the end are required.
@@ -74,6 +76,9 @@ type Options struct {
 // Add registers both controllers with a manager, and the parts that they share: probes of clusters
 // that do not answer, and the watch of the capabilities of the API server.
 func Add(mgr ctrl.Manager, o Options) error {
+	if missing := missingCRD(mgr.GetRESTMapper()); missing != "" {
+		mgr.GetLogger().Error(errors.New(missing), "the HelmReleases cannot be watched")
+	}
 	connections := &connection.Finder{
 		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount, Workloads: o.Workloads,
 	}
@@ -97,6 +102,20 @@ func Add(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	return errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, ops))
+}
+
+// missingCRD returns a message if the API server does not serve HelmReleases. controller-runtime
+// repeats the watch for some minutes, and its error names only the kind.
+func missingCRD(mapper apimeta.RESTMapper) string {
+	kind := helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind)
+	if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); !apimeta.IsNoMatchError(err) {
+		return ""
+	}
+	return message.Parts{
+		What: "the API server does not serve kind HelmRelease in version " + helmv2.GroupVersion.String() + ": its CRD is missing or older",
+		Left: "Nothing is reconciled, and installed releases stay",
+		Next: "Apply config/crd. The controller tries again for some minutes, and then ends",
+	}.String()
 }
 
 // addClusters runs the probes of clusters that do not answer, and lets other clusters get tokens

@@ -95,7 +95,7 @@ func (p *Preflight) run(list kube.ResourceList, e *expectations) error {
 		}
 	}
 	if len(objections) > 0 {
-		return fmt.Errorf("nothing was changed, since the API server would refuse: [%s]", strings.Join(objections, ", "))
+		return fmt.Errorf("the API server would refuse: [%s]", strings.Join(objections, ", "))
 	}
 	return nil
 }

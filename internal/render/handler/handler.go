@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/render/postrender"
 	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/values"
 	"github.com/pintle-dev/pintle/internal/worker"
 )
 
@@ -188,6 +189,9 @@ func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.As
 		worker.Note(ctx, "")
 		rendered, err = w.dryRun(ctx, r, apis, ask, false)
 	}
+	if err != nil {
+		err = w.explained(r, err)
+	}
 	if err != nil && r.KeepChart {
 		rendered, err = w.kept(r, err)
 	}
@@ -195,6 +199,30 @@ func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.As
 		return nil, err
 	}
 	return remote.EncodeRendered(rendered)
+}
+
+// explained returns the error of values that do not fit a schema in place of Helm's, which has several
+// lines, and other errors as they are.
+func (w *functions) explained(r *remote.Request, failure error) error {
+	if r.SkipSchemas {
+		return failure
+	}
+	c, err := w.load(r)
+	if err != nil {
+		return failure
+	}
+	all := preview.Clone(r.Values)
+	if chartutil.ProcessDependenciesWithMerge(c, all) != nil {
+		return failure
+	}
+	merged, err := chartutil.CoalesceValues(c, all)
+	if err != nil {
+		return failure
+	}
+	if misfit := values.Misfit(c, merged); misfit != nil {
+		return misfit
+	}
+	return failure
 }
 
 // dryRun returns the result of a dry run of Helm.

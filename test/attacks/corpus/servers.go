@@ -18,6 +18,8 @@ const (
 	tooMuch = "has more than 8388608 bytes"
 	// tooManyGroups is the same for lists of API groups.
 	tooManyGroups = "has more than 16777216 bytes"
+	// redirected is the error of a request that is answered with a redirect.
+	redirected = "answers with a redirect (307 Temporary Redirect), which is not followed"
 	// gibibytes is the size of an answer of a hostile server, in mebibytes.
 	gibibytes = 4 << 10
 )
@@ -47,8 +49,11 @@ func servers() []Attack {
 		compressed,
 		server("compressed-discovery", discovery, gzipped, failed(tooManyGroups)),
 		endless,
-		server("redirects", secrets, redirects, unusable("has redirected a request more than 5 times")),
-		server("redirected-probe", every, redirects, unusable("has redirected a request more than 5 times")),
+		server("redirects", secrets, redirects, unusable(redirected)),
+		server("redirects-elsewhere", secrets, redirectsElsewhere, unusable(redirected)),
+		server("redirected-probe", every, redirects, unusable(redirected)),
+		server("other-json", secrets, otherJSON(http.StatusOK), unusable("is no API server: it answers 200 OK with application/json")),
+		server("other-errors", secrets, otherJSON(http.StatusForbidden), unusable("403 Forbidden with application/json, which is no Status of Kubernetes")),
 		server("deep-list", secrets, deep, unusable("exceeded max depth")),
 		server("many-records", secrets, records(1<<30), unusable(tooMuch)),
 		server("records-below-the-limit", secrets, records(45_000), unusable("its JSON is not that of a Helm release")),
@@ -136,6 +141,20 @@ func gzipped(rw http.ResponseWriter, _ *http.Request) {
 // redirects leads back to itself.
 func redirects(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, r.URL.String(), http.StatusTemporaryRedirect)
+}
+
+// redirectsElsewhere leads to another host, for the credentials of the kubeconfig.
+func redirectsElsewhere(rw http.ResponseWriter, r *http.Request) {
+	http.Redirect(rw, r, "http://localhost:9"+r.URL.Path, http.StatusTemporaryRedirect)
+}
+
+// otherJSON answers like a service of the internal network, for the error that quotes it.
+func otherJSON(code int) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		rw.WriteHeader(code)
+		send(rw, `{"access_token":"of another service"}`)
+	}
 }
 
 // deep sends a list that is nested without end.

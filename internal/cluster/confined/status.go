@@ -1,0 +1,112 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package confined
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const (
+	// maxStatus limits the size of a Status that is read, in bytes.
+	maxStatus = 1 << 20
+	// maxMessage limits the message of a Status, in bytes. A longer one is left out: a cut could
+	// split a secret, and its rest would not be recognized.
+	maxMessage = 16 << 10
+)
+
+var (
+	errNoStatus   = errors.New("which is no Status of Kubernetes")
+	errLongStatus = errors.New("whose message is too long")
+)
+
+// protobufPrefix begins an object in Protobuf.
+const protobufPrefix = "k8s\x00"
+
+// statusIn returns the Status in a body as JSON, with texts of one line each. The error describes
+// a body that is not quoted.
+func statusIn(contentType string, body []byte) ([]byte, error) {
+	if len(body) > maxStatus {
+		return nil, errNoStatus
+	}
+	var status metav1.Status
+	var err error
+	if raw, found := bytes.CutPrefix(body, []byte(protobufPrefix)); found {
+		err = fromProtobuf(raw, &status)
+	} else if strings.HasPrefix(contentType, "application/json") {
+		err = fromJSON(body, &status)
+	} else {
+		err = errNoStatus
+	}
+	if err != nil || status.Kind != "Status" || status.APIVersion != "v1" {
+		return nil, errNoStatus
+	}
+	if status.Message = oneLine(status.Message); len(status.Message) > maxMessage {
+		return nil, errLongStatus
+	}
+	if status.Details != nil {
+		for i := range status.Details.Causes {
+			if cause := &status.Details.Causes[i]; len(cause.Message) > maxMessage || len(cause.Field) > maxMessage {
+				return nil, errLongStatus
+			}
+			status.Details.Causes[i].Message = oneLine(status.Details.Causes[i].Message)
+			status.Details.Causes[i].Field = oneLine(status.Details.Causes[i].Field)
+		}
+	}
+	return json.Marshal(status)
+}
+
+// fromJSON decodes a Status without unknown fields and without data after it.
+func fromJSON(body []byte, into *metav1.Status) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errNoStatus
+	}
+	return nil
+}
+
+func fromProtobuf(raw []byte, into *metav1.Status) error {
+	var object runtime.Unknown
+	if err := object.Unmarshal(raw); err != nil {
+		return err
+	}
+	if err := into.Unmarshal(object.Raw); err != nil {
+		return err
+	}
+	into.TypeMeta = metav1.TypeMeta{Kind: object.Kind, APIVersion: object.APIVersion}
+	return nil
+}
+
+// oneLine joins the lines of a text. Each line stays as it is, since the secrets in it are searched
+// for line by line.
+func oneLine(text string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	var b strings.Builder
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		line = strings.TrimSpace(line)
+		switch written := b.String(); {
+		case line == "":
+			continue
+		case written == "":
+		case strings.HasSuffix(written, ":"):
+			b.WriteString(" ")
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Denied returns the obstacle that the identity of a release may not read an object, in place of the
+// API server's error, which names neither the field of the HelmRelease nor the remedy. It returns
+// other obstacles as they are.
+func (f *Finder) Denied(ctx context.Context, hr *helmv2.HelmRelease, blocked *release.Blocked) *release.Blocked {
+	var refusal apierrors.APIStatus
+	ok := errors.As(blocked.Err, &refusal)
+	if !ok || !apierrors.IsForbidden(blocked.Err) {
+		return blocked
+	}
+	status := refusal.Status()
+	if status.Details == nil || status.Details.Kind == "" {
+		return blocked
+	}
+	identity, todo := f.identityOf(ctx, hr)
+	explained := *blocked
+	explained.Message = fmt.Sprintf("%s%s which may not read %s", strings.TrimSuffix(blocked.Message, blocked.Err.Error()), identity,
+		resourceName(status.Details.Group, status.Details.Kind, hr.GetStorageNamespace()))
+	explained.Todo = todo
+	return &explained
+}
+
+// identityOf returns a clause about the identity of a release that names its field, and how to give
+// the identity a right.
+func (f *Finder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identity, todo string) {
+	account := hr.Namespace + "/" + f.serviceAccountName(hr)
+	where, missing := "", false
+	if hr.Spec.KubeConfig != nil {
+		where = " in the cluster of " + Reference(hr)
+	} else if f.serviceAccountName(hr) != "" {
+		missing = apierrors.IsNotFound(f.serviceAccount(ctx, hr))
+	}
+	todo = "Bind a role to " + account
+	if missing {
+		todo = "Create ServiceAccount " + account + " and bind a role to it"
+	}
+	switch {
+	case hr.Spec.ServiceAccountName != "":
+		identity = "this release acts as " + account + " (spec.serviceAccountName)"
+	case f.DefaultServiceAccount != "":
+		identity = "spec.serviceAccountName is not set, so this release acts as " + account + " (--default-service-account)"
+		todo += ", or set spec.serviceAccountName"
+	case where != "":
+		identity, where = "spec.serviceAccountName is not set, so this release acts as the identity in "+Reference(hr), ""
+		todo = "Give that identity the right, or set spec.serviceAccountName"
+	default:
+		identity = "spec.serviceAccountName is not set, so this release acts as the controller"
+		todo = "Set spec.serviceAccountName, or bind a role to the ServiceAccount of the controller"
+	}
+	if identity += where + ","; missing {
+		identity += " which does not exist, and"
+	}
+	return identity, todo
+}
+
+// resourceName returns the name of a resource for readers. Records of Helm are Secrets in the storage
+// namespace.
+func resourceName(group, resource, storage string) string {
+	switch {
+	case group == "" && resource == "secrets":
+		return "Secrets in " + storage
+	case group == "" && resource == "configmaps":
+		return "ConfigMaps"
+	case group == "":
+		return resource
+	}
+	return resource + "." + group
+}

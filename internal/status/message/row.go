@@ -1,0 +1,90 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package message
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind is the name of a row.
+type Kind string
+
+// Object is the kind of the object that a message is about.
+type Object string
+
+// Objects with messages.
+const (
+	HelmRelease Object = "HelmRelease"
+	Operation   Object = "Operation"
+	ReleasePlan Object = "ReleasePlan"
+)
+
+// Row is a message with placeholders for facts, such as {cause}.
+type Row struct {
+	Kind Kind
+	// About is the object of the message, and Reasons are those of its conditions.
+	About   Object
+	Reasons []string
+	// Waits is true for a regular wait, which is no fault. It is logged at level info.
+	Waits bool
+
+	Parts
+}
+
+// Facts fill the placeholders of a row.
+type Facts struct {
+	// What replaces the first part, if an earlier step has already made it.
+	What string
+	// Cause is the error, and Action the action of Helm: install, upgrade, rollback, uninstall, test.
+	Cause, Action string
+	// Release is "<namespace>/<name>", and Chart "<name>@<version>".
+	Release, Chart string
+	// Attempts is the number of failed attempts.
+	Attempts string
+	// Revision is the number of a revision of the release.
+	Revision string
+	// Interval is the time between two attempts, or the limit of a wait.
+	Interval string
+	// Again is the sentence that says when it is tried again; see Again.
+	Again string
+}
+
+// placeholders returns the placeholders and their replacements, in pairs.
+func (f Facts) placeholders() []string {
+	return []string{
+		"{cause}", f.Cause, "{action}", f.Action, "{release}", f.Release, "{chart}", f.Chart,
+		"{attempts}", f.Attempts, "{revision}", f.Revision, "{interval}", f.Interval, "{again}", f.Again,
+	}
+}
+
+// Of returns the three parts of the message of a kind.
+func Of(kind Kind, f Facts) Parts {
+	p := rowOf(kind).Parts
+	// One replacement: the texts of charts may contain braces, too.
+	fill := strings.NewReplacer(f.placeholders()...).Replace
+	p = Parts{What: fill(p.What), Left: fill(p.Left), Next: fill(p.Next)}
+	if f.What != "" {
+		p.What = f.What
+	}
+	return p
+}
+
+// What returns only the first part: the result of an action without its consequences.
+func What(kind Kind, f Facts) string { return Of(kind, f).What }
+
+func rowOf(kind Kind) Row {
+	all := Rows()
+	if i := slices.IndexFunc(all, func(r Row) bool { return r.Kind == kind }); i >= 0 {
+		return all[i]
+	}
+	return Row{Kind: kind}
+}
+
+// Waits reports whether the reason of a condition is that of a regular wait.
+func Waits(about Object, reason string) bool {
+	return slices.ContainsFunc(Rows(), func(r Row) bool {
+		return r.About == about && r.Waits && slices.Contains(r.Reasons, reason)
+	})
+}
