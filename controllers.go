@@ -131,7 +131,7 @@ func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *in
 func newConnections(o controllerOptions) *cluster.Connections {
 	return cluster.NewConnections(o.Config, cluster.Options{
 		Kubeconfig:       cluster.KubeconfigOptions{InsecureExec: o.Kubeconfig.InsecureExecProvider, InsecureTLS: o.Kubeconfig.InsecureTLS},
-		TransportWrapper: o.Election.leaderOnly(),
+		TransportWrapper: o.Election.forReleases(),
 		CloudLookup:      lookUpCluster,
 		MaxTokenAge:      o.TokenLifetime(),
 		NoTokenCache:     o.TokenLifetime() == 0,
@@ -141,7 +141,7 @@ func newConnections(o controllerOptions) *cluster.Connections {
 
 // newSender returns the sender of events to the events address, nil if there is no address.
 func newSender(ctx context.Context, o *options.Options, m *metrics.Metrics) *events.Sender {
-	if o.EventsAddr == "" {
+	if o.EventsAddr == "" || o.Observe {
 		return nil
 	}
 	instance, err := os.Hostname()

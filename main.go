@@ -9,6 +9,7 @@
 //	manager.go      the manager: its cache, endpoints and leader election
 //	workers.go      worker processes, which are started from the same executable
 //	leader.go       leader election, and the restriction of writes to the leader
+//	standby.go      the wait for a controller in another namespace
 //	clouds.go       access to clusters of cloud providers
 package main
 
@@ -28,7 +29,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/oomwatch"
 	"github.com/pintle-dev/pintle/internal/options"
@@ -53,15 +53,15 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	election, err := newElection(config, o)
+	m, err := metrics.New(crmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	election, err := newElection(config, o, m)
 	if err != nil {
 		return err
 	}
 	mgr, err := newManager(config, election, o)
-	if err != nil {
-		return err
-	}
-	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func restConfig(o *options.Options) (*rest.Config, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = o.Client.QPS, o.Client.Burst
-	config.UserAgent = helmv2.ControllerName
+	config.UserAgent = controllerName(o)
 	return config, nil
 }
 

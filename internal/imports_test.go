@@ -83,6 +83,7 @@ func mayImport() map[string][]string {
 		"hookjob":                           {"bounded"},
 		"inputs":                            {"bounded", "cel", "chart", "plan", "policy", "readiness", "release", "values"},
 		"leader":                            {},
+		"leader/standby":                    {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
 		"operation":                         {"diagnosis", "readiness"},
@@ -102,7 +103,7 @@ func mayImport() map[string][]string {
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
+		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
 	}
 }
 

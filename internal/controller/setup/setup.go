@@ -25,6 +25,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
+// Leader election looks for controllers in other namespaces.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=list
+
 // Options configure the controllers. All but the switches at the end are required.
 type Options struct {
 	Inputs *inputs.Resolver
