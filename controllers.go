@@ -74,6 +74,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		AllowDNS:             o.Gates.AllowDNSLookups,
 		OperationTimeout:     o.OperationTimeout,
 		ClusterID:            o.ClusterID,
+		Observe:              observeAs(o.Options),
 	})
 }
 

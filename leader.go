@@ -41,6 +41,14 @@ func controllerName(o *options.Options) string {
 	return helmv2.ControllerName
 }
 
+// observeAs returns the name under which the process only observes; empty if it acts.
+func observeAs(o *options.Options) string {
+	if !o.Observe {
+		return ""
+	}
+	return observerName
+}
+
 // observerName tells the requests and events of a process that only observes apart from those of
 // the controller that leads.
 const observerName = "pintle-observe"
@@ -49,6 +57,9 @@ const observerName = "pintle-observe"
 // restricted to the leader, since the lease is acquired before.
 func newElection(config *rest.Config, o *options.Options, m *metrics.Metrics) (*election, error) {
 	if !elects(o) {
+		if !o.Observe {
+			ctrl.Log.Info("without --enable-leader-election, other controllers are not looked for")
+		}
 		return &election{observes: o.Observe}, nil
 	}
 	recorder := &lateRecorder{}

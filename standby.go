@@ -33,6 +33,7 @@ func newStandby(config *rest.Config, o *options.Options, lock resourcelock.Inter
 		return nil, err
 	}
 	namespace, name, _ := strings.Cut(lock.Describe(), "/")
+	m.Standby(false)
 	log := ctrl.Log.WithName("standby").WithValues("lease", lock.Describe())
 	return standby.New(lock, standby.Options{
 		Namespace: namespace, List: standby.Named(client, name), Retry: o.LeaderElection.RetryPeriod, Now: time.Now, Log: log,

@@ -45,7 +45,7 @@ type Metrics struct {
 	releases *releaseCollector
 	stats    *statsCollector
 	verdicts *verdictCollector
-	standby  prometheus.Gauge
+	standby  *prometheus.GaugeVec
 
 	mu         sync.Mutex
 	suspended  map[string]struct{}

@@ -10,20 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func newStandby() prometheus.Gauge {
-	return prometheus.NewGauge(prometheus.GaugeOpts{
+// newStandby returns a gauge that has a series only in processes that look for other controllers.
+func newStandby() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pintle_standby",
 		Help: "1 while this replica waits because a controller in another namespace holds a Lease of the same name, and 0 otherwise.",
-	})
+	}, nil)
 }
 
 // Standby records whether this replica waits for a controller in another namespace.
 func (m *Metrics) Standby(is bool) {
+	value := 0.0
 	if is {
-		m.standby.Set(1)
-		return
+		value = 1
 	}
-	m.standby.Set(0)
+	m.standby.WithLabelValues().Set(value)
 }
 
 // verdictCollector has what a process that only observes would do to each HelmRelease.

@@ -192,11 +192,8 @@ func (o *Options) Notices() []string {
 	if o.TokenCacheMaxSize != tokenCacheSize && o.TokenCacheMaxSize != 0 {
 		notices = append(notices, "--token-cache-max-size has no effect unless it is 0: the cache holds one token for each cluster")
 	}
-	switch {
-	case o.Observe && o.EventsAddr != "":
+	if o.Observe && o.EventsAddr != "" {
 		notices = append(notices, "--events-addr has no effect with --observe: the controller that leads posts events")
-	case !o.Observe && !o.LeaderElection.Enable:
-		notices = append(notices, "without --enable-leader-election, other controllers are not looked for")
 	}
 	return notices
 }

@@ -215,11 +215,11 @@ func TestReferenceDeployment(t *testing.T) {
 // TestNotices: each option without an effect has one notice.
 func TestNotices(t *testing.T) {
 	for args, want := range map[string]int{
-		"": 0, "--enable-leader-election=false": 1, "--observe --enable-leader-election=false": 0, "--observe --events-addr=http://n": 1, "--events-addr=http://n": 0,
+		"": 0, "--observe --events-addr=http://n": 1, "--events-addr=http://n": 0,
 		"--feature-gates=DetectDrift=false,ExternalArtifact=true": 0, "--feature-gates=DetectDrift=true,DetectDrift=false": 0,
 		"--feature-gates=DetectDrift=true,CacheSecretsAndConfigMaps=true": 2, "--token-cache-max-size=7": 1, "--token-cache-max-size=0": 0, "--token-cache-max-duration=1m": 0,
 	} {
-		o, err := Parse(append([]string{"--enable-leader-election"}, strings.Fields(args)...), io.Discard)
+		o, err := Parse(strings.Fields(args), io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
