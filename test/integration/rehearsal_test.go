@@ -136,7 +136,9 @@ func TestRehearsal(t *testing.T) {
 	for _, hr := range all {
 		w.untilReady(hr)
 	}
-	w.until(failed, "to be stalled", func(hr *helmv2.HelmRelease) bool { return condition(hr, helmv2.ConditionStalled).Status == metav1.ConditionTrue })
+	w.until(failed, "to be stalled", func(hr *helmv2.HelmRelease) bool {
+		return condition(hr, helmv2.ConditionStalled).Status == metav1.ConditionTrue
+	})
 	w.must(stop())
 	w.publish("upgrade", "1.1.0", configMapChart(t, "1.1.0"))
 	w.publish("install", "1.0.0", configMapChart(t, "1.0.0"))
