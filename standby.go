@@ -33,12 +33,12 @@ func newStandby(config *rest.Config, o *options.Options, lock resourcelock.Inter
 		return nil, err
 	}
 	namespace, name, _ := strings.Cut(lock.Describe(), "/")
-	m.Standby(false)
+	m.Switch.Standby(false)
 	log := ctrl.Log.WithName("standby").WithValues("lease", lock.Describe())
 	return standby.New(lock, standby.Options{
 		Namespace: namespace, List: standby.Named(client, name), Retry: o.LeaderElection.RetryPeriod, Now: time.Now, Log: log,
 		Waiting: func(other standby.Lease) {
-			m.Standby(true)
+			m.Switch.Standby(true)
 			log.Info("waiting: a controller in another namespace leads", "namespace", other.Namespace, "holder", other.Holder)
 			recorder.Eventf(
 				&corev1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: namespace, Name: name},
@@ -48,7 +48,7 @@ func newStandby(config *rest.Config, o *options.Options, lock resourcelock.Inter
 				other.Namespace, name, other.Holder)
 		},
 		Ended: func() {
-			m.Standby(false)
+			m.Switch.Standby(false)
 			log.Info("no controller in another namespace leads any more")
 		},
 	}), nil

@@ -43,7 +43,7 @@ func (w world) rehearsed(theirs *harness.Controller) {
 			w.Logf("the log of the observer ends:\n%s", observer.LogTail(100))
 		}
 	})
-	w.untilVerdicts(observer, want)
+	w.untilResults(observer, want)
 	for _, c := range all {
 		w.Get(c.Name, c.HelmRelease)
 		if c.ResourceVersion != before[c.Name] {
@@ -55,7 +55,7 @@ func (w world) rehearsed(theirs *harness.Controller) {
 	}
 	// helm-controller goes on. Its upgrades are not reported as something to do.
 	w.upgraded(all, "observed")
-	w.untilVerdicts(observer, want)
+	w.untilResults(observer, want)
 	w.reportedOnly(want)
 	leases, writes := w.requests("observer")
 	if len(leases)+len(writes) > 0 {
@@ -64,12 +64,12 @@ func (w world) rehearsed(theirs *harness.Controller) {
 	w.Logf("%d releases were observed: %v", len(all), want)
 }
 
-// untilVerdicts waits until an observer reports these verdicts about the releases in the namespace.
-func (w world) untilVerdicts(observer *harness.Controller, want map[string]string) {
+// untilResults waits until an observer reports these results about the releases in the namespace.
+func (w world) untilResults(observer *harness.Controller, want map[string]string) {
 	w.Helper()
 	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.Must(env.Until(ctx, "the verdicts", func() (string, bool) {
+	w.Must(env.Until(ctx, "the results", func() (string, bool) {
 		series, err := observer.Metrics(ctx)
 		if err != nil {
 			return err.Error(), false
@@ -81,8 +81,8 @@ func (w world) untilVerdicts(observer *harness.Controller, want map[string]strin
 				continue
 			}
 			hr, _, _ := strings.Cut(strings.TrimPrefix(labels, `name="`), `"`)
-			_, verdict, _ := strings.Cut(labels, `verdict="`)
-			found[hr] = strings.TrimRight(verdict, `"}`)
+			_, result, _ := strings.Cut(labels, `result="`)
+			found[hr] = strings.TrimRight(result, `"}`)
 		}
 		time.Sleep(time.Second)
 		return fmt.Sprint(found), maps.Equal(found, want)
@@ -107,9 +107,9 @@ func (w world) reportedOnly(want map[string]string) {
 		}
 		found[e.InvolvedObject.Name] += max(1, int(e.Count))
 	}
-	for name, verdict := range want {
-		if reported := found[name]; (verdict == "NothingToDo") != (reported == 0) || reported > 1 {
-			w.Errorf("%s is %s, and has %d events", name, verdict, reported)
+	for name, result := range want {
+		if reported := found[name]; (result == "NothingToDo") != (reported == 0) || reported > 1 {
+			w.Errorf("%s is %s, and has %d events", name, result, reported)
 		}
 	}
 }

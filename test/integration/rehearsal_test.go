@@ -45,7 +45,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // rehearse starts a controller that observes the releases of the test, beside the shared controller
-// which leads. It returns a function that returns the verdict about each release.
+// which leads. It returns a function that returns the result about each release.
 func (w *world) rehearse() func() map[string]string {
 	w.t.Helper()
 	var from prometheus.Gatherer
@@ -76,7 +76,7 @@ func (w *world) rehearse() func() map[string]string {
 					labels[l.GetName()] = l.GetValue()
 				}
 				if labels["namespace"] == w.namespace {
-					found[labels["name"]] = labels["verdict"]
+					found[labels["name"]] = labels["result"]
 				}
 			}
 		}
@@ -84,17 +84,17 @@ func (w *world) rehearse() func() map[string]string {
 	}
 }
 
-// untilVerdicts waits until the verdicts are as wanted.
-func (w *world) untilVerdicts(verdicts func() map[string]string, want map[string]string) {
+// untilResults waits until the results are as wanted.
+func (w *world) untilResults(results func() map[string]string, want map[string]string) {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
-		diff := cmp.Diff(want, verdicts())
+		diff := cmp.Diff(want, results())
 		if diff == "" {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("waited %s in vain for verdicts (-want +got):\n%s", patience, diff)
+			w.t.Fatalf("waited %s in vain for results (-want +got):\n%s", patience, diff)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -120,14 +120,16 @@ func (w *world) reports(name string) []string {
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, name := range []string{"synced", "upgrade", "suspended", "rights", "failed"} {
+	for _, name := range []string{"synced", "upgrade", "suspended", "rights"} {
 		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
 	}
+	w.publish("failed", "1.0.0", pack(t, "failed", "1.0.0", map[string]string{
+		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: no_name\n",
+	}))
 	own := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
-	once := func(hr *helmv2.HelmRelease) { own(hr); hr.Spec.Timeout = &metav1.Duration{Duration: time.Second} }
 	synced, upgrade := w.release("synced", nil, own), w.release("upgrade", nil, own)
 	suspended, rights := w.release("suspended", nil, own), w.release("rights", nil, own)
-	failed := w.release("failed", map[string]any{"message": 7}, once)
+	failed := w.release("failed", nil, own)
 	all := []*helmv2.HelmRelease{synced, upgrade, suspended, rights}
 
 	// The controller that leads, which stops before the inputs change.
@@ -168,8 +170,8 @@ func TestRehearsal(t *testing.T) {
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
 		before[hr.Name] = hr.ResourceVersion
 	}
-	verdicts := w.rehearse()
-	w.untilVerdicts(verdicts, map[string]string{
+	results := w.rehearse()
+	w.untilResults(results, map[string]string{
 		"synced": "NothingToDo", "upgrade": "WouldUpgrade", "suspended": "Suspended", "rights": "WouldBlock", "failed": "WouldStall",
 		"install": "WouldInstall", "blocked": "WouldBlock", "templated": "WouldBlock", "progressing": "InProgress",
 	})

@@ -199,7 +199,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 	}
 	var reporter *rehearsal.Reporter
 	if p.options.Observe {
-		reporter = rehearsal.NewReporter(env.events, env.metrics, env.now)
+		reporter = rehearsal.NewReporter(env.events, env.metrics.Switch, env.now)
 	}
 	debouncer := &debounce.Debouncer{
 		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
@@ -237,7 +237,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 	changed := builder.WithPredicates(trigger.SourceChanged{})
 	relevant := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, trigger.RequestChanged{})
 	if o.Observe {
-		// Another controller writes status, and the verdict depends on it.
+		// Another controller writes status, and the result depends on it.
 		relevant = predicate.ResourceVersionChangedPredicate{}
 	}
 	b := ctrl.NewControllerManagedBy(mgr).

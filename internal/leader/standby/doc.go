@@ -5,6 +5,6 @@
 // namespace. Leader election alone does not: replicas in two namespaces have two Leases.
 //
 //	lock.go    Lock: a lock for leader election that is acquired only while no other Lease is renewed
-//	decide.go  Decide: whether to lead, from the Leases of other namespaces
 //	api.go     reads the Leases of a name in all namespaces
+//	decide.go  Decide: whether to lead, from the Leases of other namespaces
 package standby

@@ -5,5 +5,5 @@
 // runs beside the controller that leads.
 //
 //	report.go   Reporter: metric, log and event of each HelmRelease
-//	verdict.go  Verdict: what would be done, from a decision or an obstacle
+//	finding.go  Finding: what would be done, from a decision or an obstacle
 package rehearsal

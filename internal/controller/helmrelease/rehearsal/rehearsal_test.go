@@ -17,16 +17,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestVerdicts: each decision and obstacle has a verdict, an event if users should see it, and a
+// TestResults: each decision and obstacle has a result, an event if users should see it, and a
 // text with what is next.
-func TestVerdicts(t *testing.T) {
+func TestResults(t *testing.T) {
 	t.Parallel()
 	decided := func(rule release.Rule, a release.Action) Finding {
 		return Decided(release.Input{}, release.Decision{Rule: rule, Action: a, Why: "reason"})
 	}
 	for name, tc := range map[string]struct {
 		finding Finding
-		want    Verdict
+		want    Result
 		// event is the type of the event; empty without one.
 		event string
 		next  string
@@ -57,8 +57,8 @@ func TestVerdicts(t *testing.T) {
 		"Moment":      {Blocked(&release.Blocked{Brief: true}), InProgress, "", ""},
 	} {
 		f := tc.finding
-		if f.Verdict != tc.want || f.isReported() != (tc.event != "") {
-			t.Errorf("%s: %s, with an event: %t; want %s", name, f.Verdict, f.isReported(), tc.want)
+		if f.Result != tc.want || f.isReported() != (tc.event != "") {
+			t.Errorf("%s: %s, with an event: %t; want %s", name, f.Result, f.isReported(), tc.want)
 		}
 		if text := f.message(); tc.event != "" && (f.eventType() != tc.event || !strings.Contains(text, "only observes") || !strings.Contains(text, tc.next)) {
 			t.Errorf("%s: a %s event %q", name, f.eventType(), text)
@@ -80,8 +80,8 @@ func TestNews(t *testing.T) {
 		"First":   {Finding{}, upgrade("1", "a"), true},
 		"Text":    {upgrade("1", "a"), upgrade("1", "b"), false},
 		"Version": {upgrade("1", "a"), upgrade("2", "a"), true},
-		"Over":    {upgrade("1", "a"), Finding{Verdict: NothingToDo}, false},
-		"Reason":  {Finding{Verdict: WouldBlock, Reason: "a"}, Finding{Verdict: WouldBlock, Reason: "b"}, true},
+		"Over":    {upgrade("1", "a"), Finding{Result: NothingToDo}, false},
+		"Reason":  {Finding{Result: WouldBlock, Reason: "a"}, Finding{Result: WouldBlock, Reason: "b"}, true},
 	} {
 		if got := tc.now.isNews(tc.before); got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
@@ -89,27 +89,27 @@ func TestNews(t *testing.T) {
 	}
 }
 
-type verdicts map[types.NamespacedName]string
+type results map[types.NamespacedName]string
 
-func (v verdicts) Observed(hr types.NamespacedName, verdict string) { v[hr] = verdict }
+func (v results) Observed(hr types.NamespacedName, result string) { v[hr] = result }
 
 // TestReports: a finding is reported once, and not while the controller that leads works on the
 // release, which has a limit.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	events, metric := record.NewFakeRecorder(10), verdicts{}
+	events, metric := record.NewFakeRecorder(10), results{}
 	r := NewReporter(events, metric, func() time.Time { return now })
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", Generation: 2}}
 	hr.Spec.Interval.Duration = time.Hour
 	hr.Status.ObservedGeneration = 2
 	upgrade := release.Decision{Rule: release.RuleOutOfSync, Action: release.Upgrade{}, Why: "reason"}
-	observe := func(d release.Decision, want Verdict, pause time.Duration, sent int) {
+	observe := func(d release.Decision, want Result, pause time.Duration, sent int) {
 		t.Helper()
 		result := r.Decided(t.Context(), hr, release.Input{}, d)
 		got := metric[types.NamespacedName{Namespace: "n", Name: "a"}]
 		if got != string(want) || result.RequeueAfter != pause || len(events.Events) != sent {
-			t.Errorf("verdict %s, again after %s, %d events; want %s, %s, %d", got, result.RequeueAfter, len(events.Events), want, pause, sent)
+			t.Errorf("result %s, again after %s, %d events; want %s, %s, %d", got, result.RequeueAfter, len(events.Events), want, pause, sent)
 		}
 		for len(events.Events) > 0 {
 			<-events.Events
@@ -145,7 +145,7 @@ func TestReports(t *testing.T) {
 func TestForget(t *testing.T) {
 	t.Parallel()
 	events := record.NewFakeRecorder(10)
-	r := NewReporter(events, verdicts{}, time.Now)
+	r := NewReporter(events, results{}, time.Now)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 	stall := release.Decision{Rule: release.RuleRetriesExhausted, Action: release.Stall{Reason: "x"}}
 	r.Decided(t.Context(), hr, release.Input{}, stall)

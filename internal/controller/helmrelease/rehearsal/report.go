@@ -37,9 +37,9 @@ type Reporter struct {
 	releases map[types.NamespacedName]state
 }
 
-// Metrics records the verdict about each HelmRelease.
+// Metrics records the result about each HelmRelease.
 type Metrics interface {
-	Observed(hr types.NamespacedName, verdict string)
+	Observed(hr types.NamespacedName, result string)
 }
 
 // state is what was reported of one HelmRelease.
@@ -81,15 +81,15 @@ func (r *Reporter) Forget(key types.NamespacedName) {
 // something would be done, refused or stalled that was not before.
 func (r *Reporter) report(ctx context.Context, hr *helmv2.HelmRelease, f Finding) ctrl.Result {
 	f, before := r.settled(hr, f)
-	r.metrics.Observed(client.ObjectKeyFromObject(hr), string(f.Verdict))
-	if f.Verdict == InProgress {
+	r.metrics.Observed(client.ObjectKeyFromObject(hr), string(f.Result))
+	if f.Result == InProgress {
 		return ctrl.Result{RequeueAfter: settle}
 	}
-	if f.isNews(before) || f.Verdict != before.Verdict {
-		ctrl.LoggerFrom(ctx).Info("observed", "verdict", f.Verdict, "rule", f.Rule, "reason", f.Reason, "why", f.Why)
+	if f.isNews(before) || f.Result != before.Result {
+		ctrl.LoggerFrom(ctx).Info("observed", "result", f.Result, "rule", f.Rule, "reason", f.Reason, "why", f.Why)
 	}
 	if f.isNews(before) {
-		r.events.Event(hr, f.eventType(), string(f.Verdict), f.message())
+		r.events.Event(hr, f.eventType(), string(f.Result), f.message())
 	}
 	return ctrl.Result{RequeueAfter: pause(hr, f)}
 }
@@ -107,9 +107,9 @@ func (r *Reporter) settled(hr *helmv2.HelmRelease, f Finding) (now, before Findi
 		s.work, s.since = doing, r.now()
 	}
 	if f.isReported() && limit > 0 && r.now().Sub(s.since) < limit {
-		f = Finding{Verdict: InProgress}
+		f = Finding{Result: InProgress}
 	}
-	if f.Verdict != InProgress {
+	if f.Result != InProgress {
 		s.last = f
 	}
 	r.releases[key] = s
@@ -120,7 +120,7 @@ func (r *Reporter) settled(hr *helmv2.HelmRelease, f Finding) (now, before Findi
 // trigger one earlier.
 func pause(hr *helmv2.HelmRelease, f Finding) time.Duration {
 	limit := maxInterval
-	if f.Verdict == WouldBlock || f.Verdict == WouldWait {
+	if f.Result == WouldBlock || f.Result == WouldWait {
 		limit = blockedInterval
 	}
 	if interval := hr.Spec.Interval.Duration; interval > 0 {

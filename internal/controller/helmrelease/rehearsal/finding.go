@@ -15,49 +15,49 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Verdict is what would be done to a HelmRelease. It is the value of a metric label, and the reason
+// Result is what would be done to a HelmRelease. It is the value of a metric label, and the reason
 // of events. The set is documented in docs/operations.md.
-type Verdict string
+type Result string
 
-// Verdicts without an event.
+// Results without an event.
 const (
 	// NothingToDo: the release is in sync, or held as users want it.
-	NothingToDo Verdict = "NothingToDo"
+	NothingToDo Result = "NothingToDo"
 	// Suspended: the HelmRelease is suspended.
-	Suspended Verdict = "Suspended"
+	Suspended Result = "Suspended"
 	// InProgress: the controller that leads works on the release, or an input is being read.
-	InProgress Verdict = "InProgress"
+	InProgress Result = "InProgress"
 )
 
-// Verdicts with an event.
+// Results with an event.
 const (
-	WouldInstall      Verdict = "WouldInstall"
-	WouldUpgrade      Verdict = "WouldUpgrade"
-	WouldTest         Verdict = "WouldTest"
-	WouldRollBack     Verdict = "WouldRollBack"
-	WouldUninstall    Verdict = "WouldUninstall"
-	WouldUnlock       Verdict = "WouldUnlock"
-	WouldRecheck      Verdict = "WouldRecheck"
-	WouldCorrectDrift Verdict = "WouldCorrectDrift"
+	WouldInstall      Result = "WouldInstall"
+	WouldUpgrade      Result = "WouldUpgrade"
+	WouldTest         Result = "WouldTest"
+	WouldRollBack     Result = "WouldRollBack"
+	WouldUninstall    Result = "WouldUninstall"
+	WouldUnlock       Result = "WouldUnlock"
+	WouldRecheck      Result = "WouldRecheck"
+	WouldCorrectDrift Result = "WouldCorrectDrift"
 	// WouldRecord: status would be brought up to date with the stored revisions.
-	WouldRecord Verdict = "WouldRecord"
+	WouldRecord Result = "WouldRecord"
 	// WouldFinalize: the HelmRelease is deleted, and would go without an uninstall.
-	WouldFinalize Verdict = "WouldFinalize"
+	WouldFinalize Result = "WouldFinalize"
 	// WouldWait: an action waits for another event, such as a retry or a dependency.
-	WouldWait Verdict = "WouldWait"
+	WouldWait Result = "WouldWait"
 	// WouldHold: a policy holds the action.
-	WouldHold Verdict = "WouldHold"
+	WouldHold Result = "WouldHold"
 	// WouldRefuse: a policy refuses the chart.
-	WouldRefuse Verdict = "WouldRefuse"
+	WouldRefuse Result = "WouldRefuse"
 	// WouldStall: nothing is done until a user changes an input.
-	WouldStall Verdict = "WouldStall"
+	WouldStall Result = "WouldStall"
 	// WouldBlock: the inputs or the release cannot be read.
-	WouldBlock Verdict = "WouldBlock"
+	WouldBlock Result = "WouldBlock"
 )
 
 // Finding is the result of observing one HelmRelease.
 type Finding struct {
-	Verdict Verdict
+	Result Result
 	// Rule is the rule that applied; empty for an obstacle. Reason is the reason of the condition
 	// that would be set; empty for an action.
 	Rule   release.Rule
@@ -77,12 +77,12 @@ func (f Finding) isNews(before Finding) bool {
 
 // isReported reports whether a finding has an event.
 func (f Finding) isReported() bool {
-	return f.Verdict != NothingToDo && f.Verdict != Suspended && f.Verdict != InProgress
+	return f.Result != NothingToDo && f.Result != Suspended && f.Result != InProgress
 }
 
 // eventType returns the type of the event of a finding.
 func (f Finding) eventType() string {
-	switch f.Verdict {
+	switch f.Result {
 	case WouldStall, WouldRefuse, WouldBlock:
 		return corev1.EventTypeWarning
 	}
@@ -94,39 +94,39 @@ func Decided(in release.Input, d release.Decision) Finding {
 	f := Finding{Rule: d.Rule, Why: d.Why}
 	switch a := d.Action.(type) {
 	case release.Install:
-		f.Verdict, f.Inputs = WouldInstall, inputsOf(in.Desired)
+		f.Result, f.Inputs = WouldInstall, inputsOf(in.Desired)
 	case release.Upgrade:
-		f.Verdict, f.Inputs = WouldUpgrade, inputsOf(in.Desired)
+		f.Result, f.Inputs = WouldUpgrade, inputsOf(in.Desired)
 	case release.Test:
-		f.Verdict = WouldTest
+		f.Result = WouldTest
 	case release.Rollback:
-		f.Verdict = WouldRollBack
+		f.Result = WouldRollBack
 	case release.Uninstall:
-		f.Verdict = WouldUninstall
+		f.Result = WouldUninstall
 	case release.Unlock:
-		f.Verdict = WouldUnlock
+		f.Result = WouldUnlock
 	case release.Recheck:
-		f.Verdict = WouldRecheck
+		f.Result = WouldRecheck
 	case release.CorrectDrift:
-		f.Verdict = WouldCorrectDrift
+		f.Result = WouldCorrectDrift
 	case release.Finalize:
-		f.Verdict = WouldFinalize
+		f.Result = WouldFinalize
 	case release.Adopt, release.Forget:
-		f.Verdict = WouldRecord
+		f.Result = WouldRecord
 	case release.Settle:
-		f.Verdict = NothingToDo
+		f.Result = NothingToDo
 		if d.Rule == release.RuleSuspended {
-			f.Verdict = Suspended
+			f.Result = Suspended
 		}
 	case release.Wait:
-		f.Verdict, f.Reason = waits(d.Rule, a)
+		f.Result, f.Reason = waits(d.Rule, a)
 		if d.Rule == release.RuleAwaitingApproval {
 			f.Why = "a policy requires a plan of the action, and a rehearsal computes none"
 		}
 	case release.Stall:
-		f.Verdict, f.Reason = WouldStall, a.Reason
+		f.Result, f.Reason = WouldStall, a.Reason
 		if a.Reason == helmv2.ReasonPolicyRefused {
-			f.Verdict = WouldRefuse
+			f.Result = WouldRefuse
 		}
 	}
 	return f
@@ -137,8 +137,8 @@ func inputsOf(want release.Desired) string {
 	return fmt.Sprintf("%s@%s %s", want.Chart.Name, want.Chart.Version, want.ConfigDigest)
 }
 
-// waits returns the verdict of a wait and the reason of its condition.
-func waits(rule release.Rule, w release.Wait) (verdict Verdict, reason string) {
+// waits returns the result of a wait and the reason of its condition.
+func waits(rule release.Rule, w release.Wait) (result Result, reason string) {
 	switch {
 	case w.Gate != "":
 		return WouldHold, w.Gate
@@ -152,14 +152,14 @@ func waits(rule release.Rule, w release.Wait) (verdict Verdict, reason string) {
 
 // Blocked returns the finding of an obstacle.
 func Blocked(b *release.Blocked) Finding {
-	f := Finding{Verdict: WouldBlock, Reason: b.Reason, Why: b.Message}
+	f := Finding{Result: WouldBlock, Reason: b.Reason, Why: b.Message}
 	switch {
 	case b.Progressing, b.Brief:
-		f.Verdict = InProgress
+		f.Result = InProgress
 	case b.Quiet:
-		f.Verdict = WouldWait
+		f.Result = WouldWait
 	case b.Terminal:
-		f.Verdict = WouldStall
+		f.Result = WouldStall
 	}
 	return f
 }
@@ -167,7 +167,7 @@ func Blocked(b *release.Blocked) Finding {
 // message returns the text of the event of a finding.
 func (f Finding) message() string {
 	next := "After a switch, this happens at once"
-	switch f.Verdict {
+	switch f.Result {
 	case WouldWait:
 		next = "After a switch, the release stays as it is while it waits"
 	case WouldHold:
