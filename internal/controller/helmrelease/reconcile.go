@@ -201,13 +201,13 @@ func (s *rehearsedSteps) Blocked(err error) (ctrl.Result, error) {
 		err = s.r.connections.Explain(s.rec.hr, s.rec.conn, err)
 	}
 	s.r.metrics.Reconciliation(metrics.RuleBlocked)
-	return s.r.rehearsal.Blocked(s.ctx, s.rec.read, err), nil
+	return s.r.requeue(s.rec.key(), release.Interval(s.r.rehearsal.Blocked(s.ctx, s.rec.read, err))), nil
 }
 
 // Settle reports a decision that runs no action.
 func (s *rehearsedSteps) Settle(in release.Input, d release.Decision) (ctrl.Result, error) {
 	s.r.metrics.Reconciliation(d.Rule)
-	return s.r.rehearsal.Decided(s.ctx, s.rec.read, in, d), nil
+	return s.r.requeue(s.rec.key(), release.Interval(s.r.rehearsal.Decided(s.ctx, s.rec.read, in, d))), nil
 }
 
 // Act reports a decision that would run an action.

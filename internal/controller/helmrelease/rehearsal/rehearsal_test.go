@@ -106,10 +106,10 @@ func TestReports(t *testing.T) {
 	upgrade := release.Decision{Rule: release.RuleOutOfSync, Action: release.Upgrade{}, Why: "reason"}
 	observe := func(d release.Decision, want Result, pause time.Duration, sent int) {
 		t.Helper()
-		result := r.Decided(t.Context(), hr, release.Input{}, d)
+		again := r.Decided(t.Context(), hr, release.Input{}, d)
 		got := metric[types.NamespacedName{Namespace: "n", Name: "a"}]
-		if got != string(want) || result.RequeueAfter != pause || len(events.Events) != sent {
-			t.Errorf("result %s, again after %s, %d events; want %s, %s, %d", got, result.RequeueAfter, len(events.Events), want, pause, sent)
+		if got != string(want) || again != pause || len(events.Events) != sent {
+			t.Errorf("result %s, again after %s, %d events; want %s, %s, %d", got, again, len(events.Events), want, pause, sent)
 		}
 		for len(events.Events) > 0 {
 			<-events.Events

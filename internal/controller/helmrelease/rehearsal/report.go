@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -56,13 +56,13 @@ func NewReporter(events record.EventRecorder, metrics Metrics, now func() time.T
 	return &Reporter{events: events, metrics: metrics, now: now, releases: map[types.NamespacedName]state{}}
 }
 
-// Decided reports a decision, and returns when to observe the release again.
-func (r *Reporter) Decided(ctx context.Context, hr *helmv2.HelmRelease, in release.Input, d release.Decision) ctrl.Result {
+// Decided reports a decision, and returns the pause before the next observation.
+func (r *Reporter) Decided(ctx context.Context, hr *helmv2.HelmRelease, in release.Input, d release.Decision) time.Duration {
 	return r.report(ctx, hr, Decided(in, d))
 }
 
-// Blocked reports an obstacle, and returns when to observe the release again.
-func (r *Reporter) Blocked(ctx context.Context, hr *helmv2.HelmRelease, err error) ctrl.Result {
+// Blocked reports an obstacle, and returns the pause before the next observation.
+func (r *Reporter) Blocked(ctx context.Context, hr *helmv2.HelmRelease, err error) time.Duration {
 	var b *release.Blocked
 	if !errors.As(err, &b) {
 		b = release.BlockedBy(helmv2.ReasonStateError, err, "The release cannot be observed")
@@ -79,19 +79,19 @@ func (r *Reporter) Forget(key types.NamespacedName) {
 
 // report updates the metric. It writes a log line if the finding has changed, and sends an event if
 // something would be done, refused or stalled that was not before.
-func (r *Reporter) report(ctx context.Context, hr *helmv2.HelmRelease, f Finding) ctrl.Result {
+func (r *Reporter) report(ctx context.Context, hr *helmv2.HelmRelease, f Finding) time.Duration {
 	f, before := r.settled(hr, f)
 	r.metrics.Observed(client.ObjectKeyFromObject(hr), string(f.Result))
 	if f.Result == InProgress {
-		return ctrl.Result{RequeueAfter: settle}
+		return settle
 	}
 	if f.isNews(before) || f.Result != before.Result {
-		ctrl.LoggerFrom(ctx).Info("observed", "result", f.Result, "rule", f.Rule, "reason", f.Reason, "why", f.Why)
+		logr.FromContextOrDiscard(ctx).Info("observed", "result", f.Result, "rule", f.Rule, "reason", f.Reason, "why", f.Why)
 	}
 	if f.isNews(before) {
 		r.events.Event(hr, f.eventType(), string(f.Result), f.message())
 	}
-	return ctrl.Result{RequeueAfter: pause(hr, f)}
+	return pause(hr, f)
 }
 
 // settled returns f, or InProgress while the controller that leads works on the release: f would be
