@@ -51,13 +51,14 @@ func mayImport() map[string][]string {
 		"controller/capabilities":           {},
 		"controller/connection":             {"cluster", "controller", "release"},
 		"controller/controllertest":         {"controller"},
-		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "redaction", "release", "status", "status/message", "watch"},
+		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/rehearsal", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "redaction", "release", "status", "status/message", "watch"},
 		"controller/helmrelease/debounce":   {"controller", "controller/helmrelease/state", "inputs", "release"},
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
 		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
 		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
 		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "plan", "release", "status"},
 		"controller/helmrelease/policies":   {"apiretry", "controller/optional", "inputs", "policy", "release"},
+		"controller/helmrelease/rehearsal":  {"release"},
 		"controller/helmrelease/state":      {},
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
 		"controller/helmrelease/turn":       {"fair"},
@@ -86,6 +87,7 @@ func mayImport() map[string][]string {
 		"hookjob":                           {"bounded"},
 		"inputs":                            {"bounded", "cel", "chart", "plan", "policy", "readiness", "release", "values"},
 		"leader":                            {},
+		"leader/standby":                    {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
 		"operation":                         {"diagnosis", "readiness", "redaction"},
@@ -113,7 +115,7 @@ func mayImport() map[string][]string {
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
+		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
 	}
 }
 
