@@ -418,7 +418,7 @@ func TestTakeAfterCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 64 {
-		if err := p.take(ctx, ""); !errors.Is(err, errNotStarted) || p.slots.Used() != 0 {
+		if err := p.take(ctx, "", nil); !errors.Is(err, errNotStarted) || p.slots.Used() != 0 {
 			t.Fatalf("a cancelled attempt took a slot: %v", err)
 		}
 	}

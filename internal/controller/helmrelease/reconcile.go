@@ -40,6 +40,9 @@ type Reconciler struct {
 	turns      *turn.Turns
 }
 
+// deadline is the time for all reads and dry runs of a reconciliation together.
+const deadline = 2 * time.Minute
+
 // Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
 // the steps:
 //
@@ -66,6 +69,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		ctx = apiretry.Paced(ctx)
 	}
+	ctx, cancel := apiretry.Within(ctx, deadline)
+	defer cancel()
 	if pause, stale := r.isStale(hr); stale {
 		return r.requeue(req.NamespacedName, release.After(pause)), nil
 	}
