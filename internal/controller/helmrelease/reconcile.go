@@ -44,6 +44,9 @@ type Reconciler struct {
 	rehearsal *rehearsal.Reporter
 }
 
+// deadline is the time for all reads and dry runs of a reconciliation together.
+const deadline = 2 * time.Minute
+
 // Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
 // the steps:
 //
@@ -70,6 +73,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		ctx = apiretry.Paced(ctx)
 	}
+	ctx, cancel := apiretry.Within(ctx, deadline)
+	defer cancel()
 	if r.rehearsal != nil {
 		return release.Reconcile(&rehearsedSteps{r.steps(ctx, hr)})
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -44,8 +43,8 @@ type Maker struct {
 	// Observe only reads HelmCharts.
 	Observe bool
 
-	// mu is held while a HelmChart is written, so that two HelmReleases do not make the same.
-	mu sync.Mutex
+	// writing has the HelmCharts that are written, so that two HelmReleases do not make the same.
+	writing keyLocks
 }
 
 // Ensure makes the HelmChart that spec.chart stands for and deletes the one that it no longer
@@ -132,11 +131,11 @@ func (m *Maker) isApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, 
 	return true, nil
 }
 
-// put applies a HelmChart to the live one, one at a time: two HelmReleases whose HelmCharts have
-// the same name must not both find that there is none. It completes want from the answer.
+// put applies a HelmChart to the live one. Writes of one HelmChart exclude each other: two
+// HelmReleases whose HelmCharts have the same name must not both find that there is none. Writes of
+// others do not wait for it: a webhook may answer slowly. It completes want from the answer.
 func (m *Maker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.writing.lock(client.ObjectKeyFromObject(want))()
 	have := &sourcev1.HelmChart{}
 	err := m.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
