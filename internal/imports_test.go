@@ -48,7 +48,7 @@ func mayImport() map[string][]string {
 		"controller/capabilities":           {},
 		"controller/connection":             {"cluster", "controller", "release"},
 		"controller/controllertest":         {"controller"},
-		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "release", "status", "watch"},
+		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "release", "status", "status/suspension", "watch"},
 		"controller/helmrelease/debounce":   {"controller", "controller/helmrelease/state", "inputs", "release"},
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
 		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
@@ -95,9 +95,10 @@ func mayImport() map[string][]string {
 		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
 		"render/remote":                     {"bounded", "worker", "worker/wire"},
-		"scenario":                          {"diagnosis", "policy", "release", "status"},
+		"scenario":                          {"diagnosis", "policy", "release", "status", "status/suspension"},
 		"served":                            {},
 		"status":                            {"operation", "release"},
+		"status/suspension":                 {"release", "status"},
 		"values":                            {"bounded"},
 		"watch":                             {},
 		"worker":                            {"fair"},
@@ -119,11 +120,12 @@ func pure() map[string][]string {
 		"plan":      {},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
-		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
-		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
-		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
-		"served":   {"k8s.io/apimachinery/pkg"},
-		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+		"policy":            {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
+		"release":           {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
+		"scenario":          {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status", packages + "status/suspension"},
+		"served":            {"k8s.io/apimachinery/pkg"},
+		"status":            {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+		"status/suspension": {"k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
 	}
 }
 

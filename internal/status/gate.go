@@ -33,7 +33,7 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, d.Why)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, d.Why)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: release.Interval(a.After)}
 	if a.Gate == helmv2.ReasonPolicyUnavailable {

@@ -53,7 +53,7 @@ func held(hr *helmv2.HelmRelease, in release.Input) Report {
 	if before.Status != metav1.ConditionTrue {
 		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, revisionMetadata(newest)))
 	}
-	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionHeld)
 	holdConditions{&c, in.Desired.Hold}.setTests(&status, in)
 	tests := c.get(helmv2.ConditionTestSuccess)
 	switch other := release.RequestsOther(in); {
@@ -101,7 +101,7 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 		holdConditions{&c, in.Desired.Hold}.keepFailed(in.Observed.Newest())
 	}
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, d.Why)
-	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionReconciling, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r.Status = status
 	return r
@@ -114,7 +114,7 @@ func holdRetried(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in 
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	holdConditions{&c, in.Desired.Hold}.keepFailed(in.Observed.Newest())
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, d.Why)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Interval(a.After)}
 }
