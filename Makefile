@@ -48,6 +48,11 @@ SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/
 # The kernel does not limit the memory of executables with the race detector.
 SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle' --short --seed 1
 
+# A tag, or the commit and whether files were changed.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
+
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
@@ -192,12 +197,12 @@ check-generated: generate manifests
 	@git diff --exit-code -- $(GENERATED) || { echo 'generated files were out of date and have been updated: commit them' >&2; exit 1; }
 
 build: ## Build the controller.
-	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
+	CGO_ENABLED=0 go build -trimpath -ldflags='$(LDFLAGS)' -o '$(BIN)/pintle' .
 
 # It needs docker. `make test-node` builds the image too, with Debian's buildah.
 image: ## Build the image, with docker: [IMAGE=pintle:latest].
 	@command -v docker >/dev/null || { echo 'make image: there is no docker; another builder can use the Dockerfile' >&2; exit 1; }
-	docker build -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
+	docker build --build-arg VERSION='$(VERSION)' --build-arg REVISION='$(REVISION)' -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
 
 build-race: # The controller as the end-to-end tests run it.
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(RACE) -o '$(BIN)/pintle-race' .

@@ -83,7 +83,7 @@ func mayImport() map[string][]string {
 		"hookjob":                           {"bounded"},
 		"inputs":                            {"bounded", "cel", "chart", "plan", "policy", "readiness", "release", "values"},
 		"leader":                            {},
-		"metrics":                           {"release", "status"},
+		"metrics":                           {"release", "status", "version"},
 		"oomwatch":                          {},
 		"operation":                         {"diagnosis", "readiness"},
 		"options":                           {},
@@ -100,10 +100,11 @@ func mayImport() map[string][]string {
 		"status":                            {"operation", "release"},
 		"status/suspension":                 {"release", "status"},
 		"values":                            {"bounded"},
+		"version":                           {},
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
+		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "version", "worker"},
 	}
 }
 

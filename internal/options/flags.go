@@ -56,6 +56,7 @@ func (o *Options) flags() *pflag.FlagSet {
 	o.bindIdentities(fs)
 	o.bindOperations(fs)
 	o.bindMemory(fs)
+	fs.BoolVar(&o.Version, "version", false, "Print the version, and exit."+ownFlag)
 	fs.Var(&o.Gates, "feature-gates", "Comma-separated list of `Name=bool`.")
 	return fs
 }
