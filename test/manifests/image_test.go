@@ -39,7 +39,7 @@ func instructions(t *testing.T) []instruction {
 		if name == "FROM" {
 			stage++
 		}
-		if !slices.Contains([]string{"ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "ENTRYPOINT"}, name) {
+		if !slices.Contains([]string{"ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "LABEL", "ENTRYPOINT"}, name) {
 			t.Errorf("%q is no instruction that is known here", line)
 		}
 		all = append(all, instruction{stage, name, strings.Join(strings.Fields(argument), " ")})
