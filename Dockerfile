@@ -16,7 +16,11 @@ RUN go mod download
 COPY clouds.go controllers.go leader.go main.go manager.go standby.go workers.go ./
 COPY api/ api/
 COPY internal/ internal/
-RUN GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false -ldflags="-s -w" -o /rootfs/manager ./
+ARG VERSION=unknown
+ARG REVISION=unknown
+RUN GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false \
+    -ldflags="-s -w -X github.com/pintle-dev/pintle/internal/version.version=${VERSION} -X github.com/pintle-dev/pintle/internal/version.revision=${REVISION}" \
+    -o /rootfs/manager ./
 
 # Files of the final image in addition to the executable: CA certificates, and a directory for
 # temporary files. The manifests mount a writable volume there.
@@ -25,6 +29,9 @@ RUN mkdir -p /rootfs/etc/ssl/certs /rootfs/tmp \
     && chmod 1777 /rootfs/tmp
 
 FROM scratch
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="pintle" org.opencontainers.image.licenses="Apache-2.0" org.opencontainers.image.source="https://github.com/pintle-dev/pintle" org.opencontainers.image.version="${VERSION}" org.opencontainers.image.revision="${REVISION}"
 COPY --from=builder /rootfs/ /
 # A number, so that the kubelet can check that it is not root.
 USER 65532:65532

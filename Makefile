@@ -51,6 +51,10 @@ SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(B
 # The commands of the guides, on a cluster with the real helm-controller and its CRD.
 SUITE_guide = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
 	go test $(RACE) -count=1 -timeout=15m ./test/guide
+# A tag, or the commit and whether files were changed.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long test-fast test-integration test-e2e test-guide e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
@@ -199,7 +203,7 @@ check-generated: generate manifests
 	@git diff --exit-code -- $(GENERATED) || { echo 'generated files were out of date and have been updated: commit them' >&2; exit 1; }
 
 build: ## Build the controller.
-	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
+	CGO_ENABLED=0 go build -trimpath -ldflags='$(LDFLAGS)' -o '$(BIN)/pintle' .
 
 plugin: ## Build kubectl-pintle, the plugin of kubectl: copy it to a folder of PATH.
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o '$(BIN)/kubectl-pintle' ./cmd/kubectl-pintle
@@ -207,7 +211,7 @@ plugin: ## Build kubectl-pintle, the plugin of kubectl: copy it to a folder of P
 # It needs docker. `make test-node` builds the image too, with Debian's buildah.
 image: ## Build the image, with docker: [IMAGE=pintle:latest].
 	@command -v docker >/dev/null || { echo 'make image: there is no docker; another builder can use the Dockerfile' >&2; exit 1; }
-	docker build -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
+	docker build --build-arg VERSION='$(VERSION)' --build-arg REVISION='$(REVISION)' -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
 
 build-race: # The controller as the end-to-end tests run it.
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(RACE) -o '$(BIN)/pintle-race' .

@@ -33,6 +33,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/oomwatch"
 	"github.com/pintle-dev/pintle/internal/options"
+	"github.com/pintle-dev/pintle/internal/version"
 )
 
 func main() {
@@ -47,6 +48,10 @@ func main() {
 func run() error {
 	o, err := options.Parse(os.Args[1:], os.Stderr)
 	if err != nil {
+		return err
+	}
+	if o.Version {
+		_, err := fmt.Println(version.Read())
 		return err
 	}
 	startLogging(o)
@@ -89,12 +94,14 @@ func run() error {
 	return mgr.Start(ctx)
 }
 
-// startLogging sets the logger of the controller and of the libraries, and logs the options that
-// have no effect.
+// startLogging sets the logger of the controller and of the libraries. It logs the version, what the
+// controller reconciles and the options that matter most, and then those that have no effect.
 func startLogging(o *options.Options) {
 	logger.SetLogger(logger.NewLogger(o.Log))
 	// Helm logs values that it cannot merge to the standard logger. They may be secret.
 	log.SetOutput(io.Discard)
+	i := version.Read()
+	ctrl.Log.Info("starting pintle", append([]any{"version", i.Version, "revision", i.Revision, "go", i.Go, "helm", i.Helm}, o.Summary()...)...)
 	for _, notice := range o.Notices() {
 		ctrl.Log.Info(notice)
 	}

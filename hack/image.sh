@@ -21,6 +21,7 @@ printf 'FROM scratch\nCOPY . /\nENV PATH=/usr/local/go/bin:/bin HOME=/root GOMOD
 	"$(go env GOPROXY)" "$(go env GOSUMDB)" >"$base.file"
 buildah build --quiet --tag "docker.io/library/golang:$(sed -n 's/^ARG GO_VERSION=//p' Dockerfile)" --file "$base.file" "$base"
 buildah build --isolation chroot --network host --pull-never --platform "linux/$(go env GOARCH)" --volume "$(go env GOROOT):/usr/local/go:ro" \
-	--volume "$(go env GOMODCACHE):/modules" --volume "$(go env GOCACHE):/builds" --tag docker.io/library/pintle:latest .
+	--volume "$(go env GOMODCACHE):/modules" --volume "$(go env GOCACHE):/builds" --build-arg VERSION="$(git describe --tags --always --dirty 2>/dev/null || echo unknown)" --build-arg REVISION="$(git rev-parse HEAD 2>/dev/null || echo unknown)" \
+	--tag docker.io/library/pintle:latest .
 rm -f "$1"
 buildah push --quiet docker.io/library/pintle:latest "oci-archive:$1:docker.io/library/pintle:latest"

@@ -20,6 +20,12 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description=""
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description=""
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description=""
+// +kubebuilder:printcolumn:name="Reason",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].reason",description="",priority=1
+// +kubebuilder:printcolumn:name="Revision",type="integer",JSONPath=".status.history[0].version",description="",priority=1
+// +kubebuilder:printcolumn:name="Chart",type="string",JSONPath=".status.history[0].chartName",description="",priority=1
+// +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".status.history[0].chartVersion",description="",priority=1
+// +kubebuilder:printcolumn:name="Suspended",type="boolean",JSONPath=".spec.suspend",description="",priority=1
+// +kubebuilder:printcolumn:name="Suspended-By-Annotation",type="string",JSONPath=".status.conditions[?(@.type==\"Suspended\")].status",description="",priority=1
 type HelmRelease struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -167,11 +167,20 @@ const (
 	// not repeated.
 	EventReasonTestInterrupted string = "TestInterrupted"
 
-	// ConditionSuspended is True while the release is suspended. Absent otherwise.
+	// ConditionSuspended is True while an annotation suspends the release, and False if the time in
+	// AnnotationSuspendUntil is over. Absent without the annotation, and while spec.suspend is set:
+	// helm-controller would keep the condition after a resumption.
 	ConditionSuspended string = "Suspended"
 
-	// ReasonSuspended means that the release is suspended.
+	// ReasonSuspended means that the release is suspended. Of an event too, when that begins.
 	ReasonSuspended string = "Suspended"
+
+	// ReasonSuspensionExpired means that the time in AnnotationSuspendUntil is over, so that the
+	// release is reconciled. Of Suspended and an event.
+	ReasonSuspensionExpired string = "SuspensionExpired"
+
+	// EventReasonResumed means that the release is not suspended any more.
+	EventReasonResumed string = "Resumed"
 
 	// EventReasonOrphaned means that a HelmRelease was deleted and its Helm release was kept.
 	EventReasonOrphaned string = "ReleaseOrphaned"

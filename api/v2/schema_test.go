@@ -45,6 +45,10 @@ func TestSchemaEqualsHelmController(t *testing.T) {
 	}
 	var columns [][]string
 	for _, column := range version.AdditionalPrinterColumns {
+		if column.Priority > 0 {
+			// Shown with -o wide only. helm-controller has none.
+			continue
+		}
 		columns = append(columns, []string{column.Name, column.Type, column.JSONPath})
 	}
 	if !reflect.DeepEqual(columns, wantColumns) {
@@ -203,8 +207,11 @@ type crd struct {
 			Served                   bool
 			Storage                  bool
 			Subresources             map[string]any
-			AdditionalPrinterColumns []struct{ Name, Type, JSONPath string }
-			Schema                   struct {
+			AdditionalPrinterColumns []struct {
+				Name, Type, JSONPath string
+				Priority             int
+			}
+			Schema struct {
 				OpenAPIV3Schema map[string]any
 			}
 		}

@@ -465,7 +465,7 @@ func TestInvalidExpressions(t *testing.T) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	suspended := release.Suspension{Active: true, Why: "spec.suspend is set"}
+	suspended := release.Suspension{Active: true, BySpec: true, Why: "spec.suspend is set"}
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	policyWith := func(change func(*release.Policy)) release.Policy {
 		p := release.Policy{

@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/version"
 )
 
 // Metrics counts reconciliations and Helm actions. Its methods may be called concurrently. The
@@ -111,12 +112,17 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 14),
 		}, []string{"action"}),
 	}
+	build, i := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "pintle_build_info",
+		Help: "1, with the version and the commit of the controller, and the versions of Go and of the Helm SDK.",
+	}, []string{"go_version", "helm_version", "revision", "version"}), version.Read()
+	build.WithLabelValues(i.Go, i.Helm, i.Revision, i.Version).Set(1)
 	m.newOperationMetrics()
 	m.newWaitMetrics()
 	m.newFailureMetrics()
 	for _, c := range append(releaseGauges(m), []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
-		m.notifications, m.queued, m.clusters, m.tokens,
+		m.notifications, m.queued, m.clusters, m.tokens, build,
 		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats, m.Switch.standby, m.Switch.results,
 	}...) {
 		if err := r.Register(c); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/version"
 )
 
 // clock returns a fixed time.
@@ -40,6 +41,8 @@ func idle(more map[string]float64) map[string]float64 {
 		"pintle_render_worker_starts_total result=success": 0, "pintle_render_worker_starts_total result=failure": 0,
 		"pintle_render_worker_recycles_total": 0,
 	}
+	i := version.Read()
+	all["pintle_build_info go_version="+i.Go+" helm_version="+i.Helm+" revision="+i.Revision+" version="+i.Version] = 1
 	maps.Copy(all, more)
 	return all
 }

@@ -57,6 +57,7 @@ func (o *Options) flags() *pflag.FlagSet {
 	o.bindOperations(fs)
 	o.bindMemory(fs)
 	o.bindSwitch(fs)
+	fs.BoolVar(&o.Version, "version", false, "Print the version, and exit."+ownFlag)
 	fs.Var(&o.Gates, "feature-gates", "Comma-separated list of `Name=bool`.")
 	return fs
 }

@@ -29,6 +29,8 @@ const (
 // Options configure the controller. Names, defaults and meaning of the flags are those of
 // helm-controller. The help of each flag that helm-controller does not have says so.
 type Options struct {
+	// Version is true if only the version is printed.
+	Version bool
 	// Log configures the logger of the controller and its libraries.
 	Log logger.Options
 	// Client limits the requests to an API server, for each release.
@@ -184,6 +186,25 @@ func (o *Options) validateTexts() []error {
 func isEmptyOrHTTP(text string) bool {
 	u, err := url.Parse(text)
 	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// Summary returns keys and values of the options that matter most, for the log: the HelmReleases
+// that are reconciled, the default identity, and the host that events are posted to. A user and a password in the events address are
+// left out.
+func (o *Options) Summary() []any {
+	namespaces := "all"
+	if !o.WatchAllNamespaces {
+		namespaces = o.RuntimeNamespace
+	}
+	events := "none"
+	if u, err := url.Parse(o.EventsAddr); err == nil && u.Host != "" {
+		events = u.Host
+	}
+	return []any{
+		"namespaces", namespaces, "selector", o.WatchLabels, "concurrent", o.Concurrent,
+		"defaultServiceAccount", o.DefaultServiceAccount, "leaderElection", o.LeaderElection.Enable,
+		"eventsHost", events, "metricsAddr", o.MetricsAddr, "noCrossNamespaceRefs", o.ACL.NoCrossNamespaceRefs,
+	}
 }
 
 // Notices returns log messages about options that are accepted and have no effect.

@@ -6,6 +6,7 @@ package options
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -272,6 +273,24 @@ func TestLooksForOthers(t *testing.T) {
 		}
 		if got := o.LooksForOthers(); got != want {
 			t.Errorf("%q: %t, want %t", args, got, want)
+		}
+	}
+}
+
+// TestSummary: the log says what is reconciled, and no password.
+func TestSummary(t *testing.T) {
+	t.Setenv("RUNTIME_NAMESPACE", "flux-system")
+	for args, want := range map[string]string{
+		"": `[namespaces all selector  concurrent 4 defaultServiceAccount  leaderElection false eventsHost none metricsAddr :8080 noCrossNamespaceRefs false]`,
+		"--watch-all-namespaces=false --watch-label-selector=a=b --default-service-account=tenant --enable-leader-election --concurrent=9 " +
+			"--events-addr=http://user:secret@notify.flux-system/ --no-cross-namespace-refs": `[namespaces flux-system selector a=b concurrent 9 defaultServiceAccount tenant leaderElection true eventsHost notify.flux-system metricsAddr :8080 noCrossNamespaceRefs true]`,
+	} {
+		o, err := Parse(strings.Fields(args), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(o.Summary()); got != want {
+			t.Errorf("%s:\n%s, want\n%s", args, got, want)
 		}
 	}
 }

@@ -304,10 +304,15 @@ type Deletion struct {
 type Suspension struct {
 	// Active is true if the HelmRelease is suspended.
 	Active bool
-	// Why is a sentence for users. It is empty unless Active.
+	// BySpec is true if spec.suspend is set.
+	BySpec bool
+	// Why is the cause, for users. It is empty without one.
 	Why string
 	// Until is the end of the suspension; zero if it has none.
 	Until time.Time
+	// Over is the time at which a suspension by annotation has ended, although the annotation is
+	// still there; zero if there is none.
+	Over time.Time
 }
 
 // SuspensionOf returns the suspension by spec.suspend, whose value is spec, or by annotation. The
@@ -315,7 +320,7 @@ type Suspension struct {
 // end, and Why names the error: the release stays suspended.
 func SuspensionOf(spec bool, annotations map[string]string, now time.Time) Suspension {
 	if spec {
-		return Suspension{Active: true, Why: "spec.suspend is set"}
+		return Suspension{Active: true, BySpec: true, Why: "spec.suspend is set"}
 	}
 	reason, set := annotations[helmv2.AnnotationSuspend]
 	if !set {
@@ -332,7 +337,7 @@ func SuspensionOf(spec bool, annotations map[string]string, now time.Time) Suspe
 		return s
 	}
 	if !now.Before(until) {
-		return Suspension{}
+		return Suspension{Why: s.Why, Over: until}
 	}
 	s.Until = until
 	s.Why += fmt.Sprintf(" (until %s)", until.UTC().Format(time.RFC3339))

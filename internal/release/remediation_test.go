@@ -283,10 +283,12 @@ func TestSuspensionOf(t *testing.T) {
 		want        Suspension
 	}{
 		"Nothing":   {false, nil, Suspension{}},
-		"Spec":      {true, until("2000-01-01T00:00:00Z"), Suspension{Active: true, Why: "spec.suspend is set"}},
+		"Spec":      {true, until("2000-01-01T00:00:00Z"), Suspension{Active: true, BySpec: true, Why: "spec.suspend is set"}},
 		"Reason":    {false, map[string]string{helmv2.AnnotationSuspend: "x"}, Suspension{Active: true, Why: "annotation pintle.dev/suspend: x"}},
 		"OnlyUntil": {false, map[string]string{helmv2.AnnotationSuspendUntil: "2999-01-01T00:00:00Z"}, Suspension{}},
-		"Over":      {false, until(testNow.Format(time.RFC3339)), Suspension{}},
+		"Over": {false, until(testNow.Format(time.RFC3339)), Suspension{
+			Why: "annotation pintle.dev/suspend: incident 42", Over: testNow.Truncate(time.Second),
+		}},
 		"NotOver": {false, until(testNow.Add(time.Second).Format(time.RFC3339)), Suspension{
 			Active: true, Until: testNow.Add(time.Second).Truncate(time.Second),
 			Why: "annotation pintle.dev/suspend: incident 42 (until " + testNow.Add(time.Second).UTC().Format(time.RFC3339) + ")",

@@ -39,7 +39,7 @@ func TestConditions(t *testing.T) {
 				}
 				all := w.hr.Status.Conditions
 				ready := apimeta.FindStatusCondition(all, helmv2.ConditionReady)
-				if ready == nil || ready.Reason == helmv2.ReasonAwaitingTests || ready.Reason == helmv2.ReasonRolledBack || apimeta.IsStatusConditionTrue(all, helmv2.ConditionSuspended) {
+				if ready == nil || ready.Reason == helmv2.ReasonAwaitingTests || ready.Reason == helmv2.ReasonRolledBack || ready.Reason == helmv2.ReasonSuspended || w.suspended != nil && *w.suspended {
 					continue
 				}
 				if failed, warned := rules.Check(t.Context(), w.hr); failed != nil || warned != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/suspension"
 )
 
 const (
@@ -84,6 +85,8 @@ type World struct {
 	accepted string
 	// void is the digest of a plan that would not do any more what it states.
 	void string
+	// suspended is spec.suspend at the last report of this process; nil without one.
+	suspended *bool
 
 	// The reconciliation that is played.
 	out    printer
@@ -188,13 +191,14 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.die()
 		return nil
 	}
-	started := status.Started(w.hr, d, want, w.now)
+	started := withSuspension(w, status.Started(w.hr, d, want, w.now))
 	if equality.Semantic.DeepEqual(started.Status, w.hr.Status) {
 		return fmt.Errorf("the announcement of %s changes nothing", release.Name(d.Action))
 	}
 	if err := w.write(started.Status); err != nil {
 		return err
 	}
+	w.suspended = new(w.hr.Spec.Suspend)
 	w.out.status("announced", &w.hr.Status)
 	w.out.events(started.Events)
 	w.unrecorded = w.unrecorded || isRelease(d.Action)
@@ -278,6 +282,7 @@ func (w *World) cancel(outdated bool) {
 // die ends the process and drops its memory.
 func (w *World) die() {
 	w.running, w.ended, w.oversized, w.accepted, w.void = nil, nil, nil, "", ""
+	w.suspended = nil
 	for _, store := range w.stores {
 		w.out.hooks(store)
 	}
@@ -292,7 +297,7 @@ func (w *World) record(die string) error {
 		w.die()
 		return nil
 	}
-	rep := status.Finished(w.hr, o, w.now)
+	rep := withSuspension(w, status.Finished(w.hr, o, w.now))
 	if err := w.publish(rep, die); err != nil {
 		return err
 	}
@@ -316,6 +321,10 @@ func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) 
 		w.die()
 		return nil
 	}
+	bare := end
+	end = func(hr *helmv2.HelmRelease) status.Report {
+		return suspension.With(bare(hr), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, w.now), w.suspended, w.now)
+	}
 	if err := w.publish(end(w.hr), die); err != nil {
 		return err
 	}
@@ -326,6 +335,10 @@ func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) 
 	return checkStable(w.hr, end)
 }
 
+func withSuspension(w *World, r status.Report) status.Report {
+	return suspension.With(r, w.hr, release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now), w.suspended, w.now)
+}
+
 // publish writes a changed status, then emits events.
 func (w *World) publish(rep status.Report, die string) error {
 	if !equality.Semantic.DeepEqual(rep.Status, w.hr.Status) {
@@ -333,7 +346,7 @@ func (w *World) publish(rep status.Report, die string) error {
 			return err
 		}
 	}
-	w.retry = rep.Retry
+	w.retry, w.suspended = rep.Retry, new(w.hr.Spec.Suspend)
 	w.out.status("", &w.hr.Status)
 	if die == "events" {
 		w.running, w.ended, w.oversized, w.accepted = nil, nil, nil, ""

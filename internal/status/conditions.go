@@ -198,11 +198,6 @@ func (c *conditions) copyReleased(kind message.Kind) string {
 	return text
 }
 
-// setSuspended sets Suspended with the reason of the suspension.
-func (c *conditions) setSuspended(s release.Suspension) {
-	c.set(helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, s.Why)
-}
-
 func (c *conditions) remove(kinds ...string) {
 	c.list = slices.DeleteFunc(c.list, func(x metav1.Condition) bool { return slices.Contains(kinds, x.Type) })
 }

@@ -36,7 +36,7 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	text := gateMessage(d, a)
 	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, text)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, text)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: release.Interval(a.After)}
 	if a.Gate == helmv2.ReasonPolicyUnavailable {

@@ -42,7 +42,6 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 		c.remove(helmv2.ConditionStalled)
 	}
-	c.remove(helmv2.ConditionSuspended)
 	ended := holdConditions{&c, release.HoldOf(hr.Annotations, now)}.follow()
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: blocked.Retry, Events: ended}
@@ -104,7 +103,6 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := withReconcileHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	c.setSuspended(in.Desired.Suspension)
 	c.remove(helmv2.ConditionHeld)
 	if Announced(status) != "" {
 		// The process that announced the action has died, so that the action does not run.
@@ -134,7 +132,7 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	if c.setRequestedTests(last, in); !c.requested {
 		c.setTested(last, in.Desired)
 	}
-	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionHeld)
 	c.summarize(&status, in.Desired)
 	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
 	reportDrift(&r, &c, last, in)
@@ -150,11 +148,6 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 	if a.After == 0 {
 		status := *hr.Status.DeepCopy()
 		acknowledge(hr, &status)
-		if in.Desired.Suspension.Active {
-			c := conditionsOf(hr, &status, hr.Generation, in.Now)
-			c.setSuspended(in.Desired.Suspension)
-			status.Conditions = c.list
-		}
 		return Report{Status: status, Retry: release.Never()}
 	}
 	status := withRequestsHandled(hr)
@@ -176,7 +169,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, text)
 	}
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: retry}
 }
@@ -235,7 +228,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		}
 	}
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, stallMessage(&c, d, a, &status, in.Desired))
-	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionReconciling, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r.Status = status
 	return r
@@ -331,7 +324,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	if newest.RolledBackTo == 0 && (!newest.EndedEarly() || !c.keepInterrupted()) {
 		c.summarize(&status, in.Desired)
 	}
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	if !newest.EndedEarly() && !newest.Rollback {
 		// Helm's record has no better times of the start and the end of the action.
@@ -379,12 +372,6 @@ func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait
 	c.set(helmv2.ConditionHeld, metav1.ConditionTrue, a.For, text)
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
-	}
-	switch {
-	case in.Desired.Suspension.Active:
-		c.setSuspended(in.Desired.Suspension)
-	default:
-		c.remove(helmv2.ConditionSuspended)
 	}
 	if Announced(status) != "" || hr.Status.ObservedGeneration != hr.Generation {
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)

@@ -44,11 +44,15 @@ func TestReference(t *testing.T) {
 	ours, theirs := env.Controller, env.OtherController(path)
 	t.Cleanup(func() {
 		handOver(context.WithoutCancel(t.Context()), t, ours)
-		_ = os.Rename(theirs.LogPath, filepath.Join(harness.Root(), "bin", "e2e-reference.log"))
+		// A copy: the end of the suite reads all logs.
+		if text, err := os.ReadFile(theirs.LogPath); err == nil {
+			_ = os.WriteFile(filepath.Join(harness.Root(), "bin", "e2e-reference.log"), text, 0o600)
+		}
 	})
 	t.Run("Rehearsal", func(t *testing.T) { newWorld(t).rehearsed(theirs) })
 	t.Run("MadeByThem", func(t *testing.T) { newWorld(t).changeHands(theirs, ours) })
 	t.Run("MadeByUs", func(t *testing.T) { newWorld(t).changeHands(ours, theirs) })
+	t.Run("Leave", func(t *testing.T) { newWorld(t).leaves(ours, theirs) })
 	t.Run("ReturnToTheirs", func(t *testing.T) { newWorld(t).returns(theirs, ours) })
 	t.Run("ReturnToOurs", func(t *testing.T) { newWorld(t).returns(ours, theirs) })
 }

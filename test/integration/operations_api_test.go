@@ -58,6 +58,7 @@ func TestOperationAdmission(t *testing.T) {
 		"both":                {replace: "backoffLimit: 1", by: "event: pre-upgrade", refused: "exactly one of"},
 		"neither":             {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "revision: 1", refused: "exactly one of"},
 		"an unknown engine":   {replace: "engine: helmHookJob", by: "engine: magic", refused: "Unsupported value"},
+		"no type":             {replace: "type: Migration", by: "cancel: false"},
 		"an unknown type":     {replace: "type: Migration", by: "type: Magic", refused: "Unsupported value"},
 		"an unknown event":    {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "event: pre-lunch", refused: "Unsupported value"},
 		"an unknown word":     {replace: "backoffLimit: 1", by: "image: evil", refused: "unknown field"},
@@ -121,6 +122,11 @@ func TestOperationIsImmutable(t *testing.T) {
 	}
 	change("other", "targetRef cannot be changed", "spec", "targetRef", "name")
 	change("Runbook", "type cannot be changed", "spec", "type")
+	untyped := o.DeepCopy()
+	unstructured.RemoveNestedField(untyped.Object, "spec", "type")
+	if err := suite.client.Update(t.Context(), untyped); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "type cannot be changed") {
+		t.Errorf("the type was removed: %v", err)
+	}
 	change("velero", "engine cannot be changed", "spec", "engine")
 	change(int64(60), "", "spec", "parameters", "activeDeadlineSeconds")
 	for status, refused := range map[string]string{"True": "parameters cannot be changed", "False": "parameters cannot be changed", "Unknown": ""} {

@@ -117,9 +117,8 @@ func TestSuspendedByAnnotation(t *testing.T) {
 	w.until(hr, "the new spec to be noted", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
 	w.until(hr, "revision 2 after the end", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
 	w.untilReady(hr)
-	if c := condition(hr, helmv2.ConditionSuspended); c.Type != "" {
-		t.Errorf("still says %+v", c)
-	}
+	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, "incident 42 has expired", "To renew the suspension", "To remove it")
+	w.untilEvent(hr, "Warning", helmv2.ReasonSuspensionExpired, "incident 42 has expired")
 
 	suspend(time.Time{})
 	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42")

@@ -39,7 +39,7 @@ func instructions(t *testing.T) []instruction {
 		if name == "FROM" {
 			stage++
 		}
-		if !slices.Contains([]string{"ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "ENTRYPOINT"}, name) {
+		if !slices.Contains([]string{"ARG", "FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "LABEL", "ENTRYPOINT"}, name) {
 			t.Errorf("%q is no instruction that is known here", line)
 		}
 		all = append(all, instruction{stage, name, strings.Join(strings.Fields(argument), " ")})
@@ -69,6 +69,18 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("it is linked with C: %s", i.argument)
 		}
 	}
+	for _, label := range []string{"title", "licenses", "source", "version", "revision"} {
+		if !strings.Contains(final["LABEL"], "org.opencontainers.image."+label+"=") {
+			t.Errorf("the image has no label %s: %s", label, final["LABEL"])
+		}
+	}
+	for _, part := range []string{"internal/version.version=${VERSION}", "internal/version.revision=${REVISION}"} {
+		if !strings.Contains(built, part) {
+			t.Errorf("the executable is not linked with %s:\n%s", part, built)
+		}
+	}
+	delete(final, "LABEL")
+	delete(final, "ARG")
 	want := map[string]string{"FROM": "scratch", "COPY": "--from=builder /rootfs/ /", "USER": "65532:65532", "ENTRYPOINT": `["/manager"]`}
 	if !maps.Equal(final, want) {
 		t.Errorf("the image is made by %v, want %v", final, want)

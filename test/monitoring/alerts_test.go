@@ -48,12 +48,24 @@ type expected struct {
 	} `yaml:"exp_alerts"`
 }
 
-// TestAlerts: the series of testdata fire exactly the expected alerts.
+// TestAlerts: the series of testdata fire exactly the expected alerts, with and without honorLabels.
 func TestAlerts(t *testing.T) {
 	raw, err := os.ReadFile("testdata/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("HonorLabels", func(t *testing.T) { playAlerts(t, raw) })
+	t.Run("Renamed", func(t *testing.T) { playAlerts(t, renamed(raw)) })
+}
+
+// renamed returns a text with the series as Flux's PodMonitor yields them: without honorLabels,
+// namespace is that of the Pod, and the label of the metric is called exported_namespace.
+func renamed(text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte(`{namespace="`), []byte(`{pod="helm-controller-0",namespace="flux-system",exported_namespace="`))
+}
+
+func playAlerts(t *testing.T, raw []byte) {
+	t.Helper()
 	var file played
 	decoder := yaml.NewDecoder(bytes.NewReader(raw))
 	decoder.KnownFields(true)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -18,6 +19,19 @@ func TestPromtool(t *testing.T) {
 	if promtool == "" {
 		t.Skip("PINTLE_PROMTOOL is not set")
 	}
+	raw, err := os.ReadFile("testdata/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rulesFile, err := filepath.Abs(at + "rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flux := filepath.Join(t.TempDir(), "alerts.yaml")
+	withoutHonorLabels := bytes.ReplaceAll(renamed(raw), []byte("../../../config/monitoring/rules.yaml"), []byte(rulesFile))
+	if err := os.WriteFile(flux, withoutHonorLabels, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, families := served(t)
 	for _, test := range []struct {
 		args  []string
@@ -26,6 +40,7 @@ func TestPromtool(t *testing.T) {
 		{args: []string{"check", "metrics"}, input: text(t, families)},
 		{args: []string{"check", "rules", "--lint-fatal", at + "rules.yaml"}},
 		{args: []string{"test", "rules", "testdata/alerts.yaml"}},
+		{args: []string{"test", "rules", flux}},
 	} {
 		var output bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), promtool, test.args...)

@@ -45,6 +45,7 @@ type OperationList struct {
 // OperationSpec is the task, its target and its engine.
 //
 // +kubebuilder:validation:XValidation:rule="self.engine != 'helmHookJob' || (has(self.parameters) && has(self.parameters.hookName) != has(self.parameters.event))",message="engine helmHookJob needs exactly one of parameters.hookName and parameters.event"
+// +kubebuilder:validation:XValidation:rule="has(self.type) == has(oldSelf.type)",message="type cannot be changed"
 // +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
 type OperationSpec struct {
 	// The target, in the namespace of this object: a HelmRelease, or an object that a HelmRelease
@@ -53,13 +54,13 @@ type OperationSpec struct {
 	// +required
 	TargetRef TargetReference `json:"targetRef"`
 
-	// The type of the task, for users and dashboards. Immutable.
+	// The type of the task, for users and dashboards. It has no effect on the execution. Immutable.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="type cannot be changed"
-	// +required
-	Type OperationType `json:"type"`
+	// +optional
+	Type OperationType `json:"type,omitempty"`
 
-	// The engine that runs the task. Only helmHookJob is implemented; Operations with another
-	// engine fail. Immutable.
+	// The engine that runs the task: helmHookJob. The other values are names that no controller
+	// implements; Operations with one of them fail. Immutable.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="engine cannot be changed"
 	// +required
 	Engine OperationEngine `json:"engine"`

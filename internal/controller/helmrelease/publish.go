@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/status/message"
+	"github.com/pintle-dev/pintle/internal/status/suspension"
 )
 
 // publisher ends reconciliations: it writes status, then sends events and updates metrics.
@@ -33,7 +34,7 @@ func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o rele
 	logOutcome(ctx, o)
 	// Before the write: a change of the owners is observed from then on.
 	p.memory.With(key, func(m *memory) { m.blockedBy(hr, o.Owners) })
-	result, err := p.publish(ctx, hr, sentStatus{Report: status.Finished(hr, o, p.now()), outcome: &o})
+	result, err := p.publish(ctx, hr, sentStatus{Report: p.withSuspension(hr, status.Finished(hr, o, p.now())), outcome: &o})
 	if err != nil {
 		return p.unwritten(hr, err)
 	}
@@ -114,7 +115,7 @@ func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error
 	var obstacle *release.Blocked
 	p.memory.With(rec.key(), func(m *memory) { obstacle = m.outage.Obstacle(cause, p.now()) })
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", obstacle.Reason, "why", obstacle.Message)
-	result, err := p.publish(ctx, rec.read, sentStatus{Report: status.Blocked(rec.hr, obstacle, p.now())})
+	result, err := p.publish(ctx, rec.read, sentStatus{Report: p.withSuspension(rec.hr, status.Blocked(rec.hr, obstacle, p.now()))})
 	if err != nil {
 		return p.unwritten(rec.read, err)
 	}
@@ -133,7 +134,7 @@ func (p *publisher) unchanged(rec reconciliation, left time.Duration) ctrl.Resul
 // settled publishes a decision that is no action of Helm.
 func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
-	report := status.Settled(rec.hr, rec.decision, rec.in)
+	report := p.withSuspension(rec.hr, status.Settled(rec.hr, rec.decision, rec.in))
 	result, err := p.publish(ctx, rec.read, sentStatus{Report: report})
 	if err != nil {
 		return p.unwritten(rec.read, err)
@@ -173,14 +174,17 @@ func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseSt
 // deleted since it was read. Nothing may begin then: the read was stale, or another controller
 // acts.
 func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
-	started := status.Started(rec.hr, rec.decision, rec.want.Desired, rec.in.Now)
+	started := p.withSuspension(rec.hr, status.Started(rec.hr, rec.decision, rec.want.Desired, rec.in.Now))
 	started.Events = append(started.Events, status.DependentsLeft(rec.decision, rec.in)...)
 	written, err := p.writeStatus(ctx, rec.read, sentStatus{Report: started})
 	if err != nil {
 		return err
 	}
 	p.emit(written, started.Events)
-	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
+	p.memory.With(rec.key(), func(m *memory) {
+		m.outage.End()
+		m.suspended = new(rec.read.Spec.Suspend)
+	})
 	p.countDrift(ctx, rec, started)
 	p.metrics.Reconciliation(rec.decision.Rule)
 	return nil
@@ -200,7 +204,16 @@ func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send 
 	}
 	p.emit(written, send.Events)
 	controller.LogChange(ctrl.LoggerFrom(ctx), send.change)
+	p.memory.With(client.ObjectKeyFromObject(read), func(m *memory) { m.suspended = new(read.Spec.Suspend) })
 	return p.requeue(client.ObjectKeyFromObject(read), send.Retry), nil
+}
+
+// withSuspension adds the suspension of hr to a report.
+func (p *publisher) withSuspension(hr *helmv2.HelmRelease, r status.Report) status.Report {
+	var before *bool
+	p.memory.With(client.ObjectKeyFromObject(hr), func(m *memory) { before = m.suspended })
+	now := p.now()
+	return suspension.With(r, hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now), before, now)
 }
 
 func (p *publisher) emit(hr *helmv2.HelmRelease, events []status.Event) {

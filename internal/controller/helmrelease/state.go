@@ -44,6 +44,8 @@ type memory struct {
 	refusal *release.Oversized
 	// conflicts are the releases whose objects are in the way, as keys of IndexHistory.
 	conflicts []string
+	// suspended is spec.suspend at the last report of this process; nil if there is none.
+	suspended *bool
 	// place is the cluster from which the release was read last.
 	place place
 	// renderings are those of the newest revision. readsCluster is true if its chart depends on the

@@ -87,6 +87,7 @@ func notWaiting() map[string]string {
 		"Suspended":            "requested by users",
 		"DriftDetected":        "its message lists the objects", "DriftCorrectionFailed": "its message lists the objects",
 		"DriftCeded":          "an event about fields that were left to an autoscaler",
+		"SuspensionExpired":   "an event, and a suffix of Ready",
 		"HealthCheckCanceled": "an event about outdated inputs",
 		"FactoryError":        "of helm-controller only", "ConfigFactoryErr": "of helm-controller only",
 		"ResourceManagerError": "of helm-controller only",

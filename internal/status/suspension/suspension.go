@@ -1,0 +1,99 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package suspension reports that a HelmRelease is suspended, resumed, or not suspended any more
+// because its suspension has expired.
+//
+// Only a suspension by annotation has a condition. helm-controller keeps conditions that it does not
+// know, so that a condition about spec.suspend would stay True for ever after a change to
+// helm-controller and a resumption.
+package suspension
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+// maxWhy is the number of bytes of an annotation that messages contain.
+const maxWhy = 4096
+
+// With adds a suspension to the report of a reconciliation: condition Suspended, and an event if the
+// HelmRelease was suspended or resumed since its last report. bySpec is the value of spec.suspend at
+// that report, nil if this process has made none.
+func With(r status.Report, hr *helmv2.HelmRelease, s release.Suspension, bySpec *bool, now time.Time) status.Report {
+	before := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended)
+	was := before != nil && before.Status == metav1.ConditionTrue || wasBySpec(hr, bySpec)
+	message := Message(hr, s)
+	r.Status.Conditions = slices.Clone(r.Status.Conditions)
+	switch {
+	case s.BySpec:
+		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
+		if !was {
+			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, message))
+		}
+	case s.Active:
+		set(&r.Status.Conditions, metav1.ConditionTrue, helmv2.ReasonSuspended, message, hr.Generation, now)
+		if before == nil || before.Message != message {
+			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, message))
+		}
+	case !s.Over.IsZero():
+		set(&r.Status.Conditions, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, message, hr.Generation, now)
+		if before == nil || before.Message != message {
+			r.Events = append(r.Events, event("Warning", helmv2.ReasonSuspensionExpired, message))
+		}
+	default:
+		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
+		if was {
+			r.Events = append(r.Events, event("Normal", helmv2.EventReasonResumed, "The release is resumed: it is not suspended any more, and is reconciled from now on"))
+		}
+	}
+	return r
+}
+
+// wasBySpec reports whether spec.suspend was set at the last report. After a start of the process
+// it was if the status is that of the present spec.
+func wasBySpec(hr *helmv2.HelmRelease, bySpec *bool) bool {
+	if bySpec != nil {
+		return *bySpec
+	}
+	return hr.Spec.Suspend && hr.Status.ObservedGeneration == hr.Generation
+}
+
+// Message returns the message about a suspension: its cause, what is left alone, and how it ends.
+func Message(hr *helmv2.HelmRelease, s release.Suspension) string {
+	s.Why = strings.ToValidUTF8(s.Why[:min(len(s.Why), maxWhy)], "")
+	annotate := fmt.Sprintf("kubectl annotate helmrelease -n %s %s ", hr.Namespace, hr.Name)
+	switch {
+	case s.BySpec:
+		return s.Why + ". The installed release is left alone until spec.suspend is false"
+	case s.Active && s.Until.IsZero():
+		return s.Why + ". The installed release is left alone until the annotation is removed: " + annotate + helmv2.AnnotationSuspend + "-"
+	case s.Active:
+		return s.Why + ". The installed release is left alone until then, or until the annotation is removed: " +
+			annotate + helmv2.AnnotationSuspend + "-"
+	case !s.Over.IsZero():
+		return fmt.Sprintf("%s has expired at %s. Nothing is left alone: the release is reconciled. To renew the suspension: %s--overwrite %s=<time>. To remove it: %s%s- %s-",
+			s.Why, s.Over.UTC().Format(time.RFC3339), annotate, helmv2.AnnotationSuspendUntil, annotate, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil)
+	}
+	return ""
+}
+
+func set(all *[]metav1.Condition, is metav1.ConditionStatus, reason, message string, generation int64, now time.Time) {
+	apimeta.SetStatusCondition(all, metav1.Condition{
+		Type: helmv2.ConditionSuspended, Status: is, Reason: reason, Message: message,
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
+	})
+}
+
+func event(kind, reason, message string) status.Event {
+	return status.Event{Type: kind, Reason: reason, Message: message}
+}
