@@ -49,7 +49,7 @@ SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/
 SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle' --short --seed 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
+.PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -193,6 +193,9 @@ check-generated: generate manifests
 
 build: ## Build the controller.
 	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
+
+plugin: ## Build kubectl-pintle, the plugin of kubectl: copy it to a folder of PATH.
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o '$(BIN)/kubectl-pintle' ./cmd/kubectl-pintle
 
 # It needs docker. `make test-node` builds the image too, with Debian's buildah.
 image: ## Build the image, with docker: [IMAGE=pintle:latest].

@@ -42,6 +42,8 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
+		"cli":                               {"cli/text", "diagnosis", "diagnosis/evidence", "view", "view/doctor", "view/manifest", "view/read", "view/request"},
+		"cli/text":                          {"view", "view/doctor", "view/manifest"},
 		"cluster":                           {"apiretry", "bounded", "cluster/confined"},
 		"cluster/cloudauth":                 {},
 		"cluster/confined":                  {"apiretry"},
@@ -91,7 +93,8 @@ func mayImport() map[string][]string {
 		"plan":                              {},
 		"readiness":                         {},
 		"policy":                            {},
-		"release":                           {"policy"},
+		"release":                           {"policy", "release/claim"},
+		"release/claim":                     {},
 		"render":                            {"bounded"},
 		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
@@ -101,6 +104,11 @@ func mayImport() map[string][]string {
 		"status":                            {"operation", "release", "status/message"},
 		"status/message":                    {"release"},
 		"values":                            {"bounded"},
+		"view":                              {"diagnosis", "plan", "release"},
+		"view/doctor":                       {"view"},
+		"view/manifest":                     {"bounded", "diagnosis"},
+		"view/request":                      {"release", "view"},
+		"view/read":                         {"diagnosis", "drift", "helm/redact", "helm/storage", "inputs", "options", "plan", "readiness", "release", "view", "view/doctor", "view/manifest"},
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
@@ -115,18 +123,25 @@ func pure() map[string][]string {
 		// readiness decides whether a Job has ended.
 		"diagnosis": {"k8s.io/api", packages + "readiness"},
 		"changes":   {"k8s.io/apimachinery/pkg", packages + "release", packages + "served"},
+		"cli/text":  {"k8s.io/apimachinery/pkg/util/duration", "sigs.k8s.io/yaml", packages + "view"},
 		"bounded":   {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "bounded"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
 		"plan":      {},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
+		"policy":    {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
 		// equality compares a status with one that was stored.
-		"policy":         {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
-		"release":        {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
-		"scenario":       {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
+		"release":        {"k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/apis/meta/v1", packages + "policy", packages + "release/claim"},
+		"release/claim":  {},
+		"scenario":       {packages + "diagnosis", "k8s.io/api", "k8s.io/apimachinery/pkg", packages + "policy", packages + "release", packages + "status"},
 		"served":         {"k8s.io/apimachinery/pkg"},
 		"status":         {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release", packages + "status/message"},
 		"status/message": {"k8s.io/apimachinery/pkg", packages + "release"},
+		// The state of a suspended or held release is decided in release.
+		"view":          {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "release"},
+		"view/doctor":   {"k8s.io/apimachinery/pkg", packages + "view"},
+		"view/manifest": {"github.com/pmezard/go-difflib/difflib", "sigs.k8s.io/yaml", packages + "bounded", packages + "diagnosis"},
+		"view/request":  {"k8s.io/apimachinery/pkg", packages + "release", packages + "view"},
 	}
 }
 
@@ -281,7 +296,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: []string{"helm.sh/helm"},
 			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
-			indirect:  []string{"chart", "inputs", "controller", "main"},
+			indirect:  []string{"chart", "inputs", "controller", "view/read", "cli", "main"},
 		},
 		{
 			// They are large, and inspect the machine when they are initialized.

@@ -142,14 +142,20 @@ func HistoryKeys(obj client.Object) []string {
 	if !ok {
 		return nil
 	}
-	keys := []string{ReleaseKey(hr, hr.GetReleaseNamespace(), inputs.ReleaseName(hr))}
+	keys := append(RecordedKeys(hr), ReleaseKey(hr, hr.GetReleaseNamespace(), inputs.ReleaseName(hr)))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// RecordedKeys returns those keys of IndexHistory that follow from the history.
+func RecordedKeys(hr *helmv2.HelmRelease) []string {
+	var keys []string
 	for _, s := range hr.Status.History {
 		if s != nil {
 			keys = append(keys, ReleaseKey(hr, s.Namespace, s.Name))
 		}
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return keys
 }
 
 // ReleaseKey identifies a Helm release in the cluster of hr. Two kubeconfigs for the same

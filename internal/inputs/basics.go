@@ -21,6 +21,7 @@ func basics(hr *helmv2.HelmRelease, suspension release.Suspension, defaults helm
 	spec := &hr.Spec
 	return release.Desired{
 		UID:        string(hr.UID),
+		Namespace:  hr.Namespace,
 		Created:    hr.CreationTimestamp.Time,
 		Generation: hr.Generation,
 		Target: release.Target{

@@ -503,7 +503,7 @@ func TestResolve(t *testing.T) {
 		"OCIRepository": {
 			reason: "the digest of an OCI artifact becomes part of the version", objects: []client.Object{repository(s)},
 			want: Want{
-				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy},
+				Desired:  release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy},
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
@@ -512,7 +512,7 @@ func TestResolve(t *testing.T) {
 			edit: func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"foo":"bar"}`)} },
 			want: Want{
 				Desired: release.Desired{
-					UID: "uid-1", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, Policy: policy,
+					UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, Policy: policy,
 					ConfigDigest: "sha256:1dabc4e3cbbd6a0818bd460f3a6c9855bfe95d506c74726bc0f2edb0aecb1f4e",
 				},
 				Artifact: artifact, Values: map[string]any{"foo": "bar"},
@@ -523,7 +523,7 @@ func TestResolve(t *testing.T) {
 			objects: []client.Object{repository(s, func(o *sourcev1.OCIRepository) { o.Namespace = "sources" })},
 			edit:    func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "sources" },
 			want: Want{
-				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy},
+				Desired:  release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy},
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
@@ -531,7 +531,7 @@ func TestResolve(t *testing.T) {
 			reason: "the version of a HelmChart's chart stays as it is", objects: []client.Object{helmChart("prod", "app")},
 			edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindHelmChart },
 			want: Want{
-				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, SourceRevision: "1.2.3", ConfigDigest: emptyDigest, Policy: policy},
+				Desired:  release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: plain, SourceRevision: "1.2.3", ConfigDigest: emptyDigest, Policy: policy},
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
@@ -539,7 +539,7 @@ func TestResolve(t *testing.T) {
 			reason: "spec.chart stands for a HelmChart beside the HelmRelease", objects: []client.Object{helmChart("prod", "prod-app")},
 			edit: template(""),
 			want: Want{
-				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, SourceRevision: "1.2.3", ConfigDigest: emptyDigest, Policy: policy},
+				Desired:  release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: plain, SourceRevision: "1.2.3", ConfigDigest: emptyDigest, Policy: policy},
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
@@ -547,7 +547,7 @@ func TestResolve(t *testing.T) {
 			reason: "the HelmChart is in the namespace of its repository", objects: []client.Object{helmChart("sources", "prod-app")},
 			edit: template("sources"),
 			want: Want{
-				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, SourceRevision: "1.2.3", ConfigDigest: emptyDigest, Policy: policy},
+				Desired:  release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: plain, SourceRevision: "1.2.3", ConfigDigest: emptyDigest, Policy: policy},
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
@@ -558,7 +558,7 @@ func TestResolve(t *testing.T) {
 			},
 			want: Want{
 				Desired: release.Desired{
-					UID: "uid-1", Generation: 3, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy,
+					UID: "uid-1", Namespace: "prod", Generation: 3, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy,
 					Target: release.Target{Name: "target-app", Namespace: "target", StorageNamespace: "storage"},
 				},
 				Artifact: artifact, Values: map[string]any{},
@@ -573,7 +573,7 @@ func TestResolve(t *testing.T) {
 			},
 			want: Want{
 				Desired: release.Desired{
-					UID: "uid-1", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest,
+					UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest,
 					Policy: policyWith(func(p *release.Policy) {
 						p.Install.Timeout, p.TestTimeout, p.RollbackTimeout = time.Minute, time.Minute, time.Minute
 						p.Upgrade.Timeout, p.UninstallTimeout = 2*time.Minute, 3*time.Minute
@@ -592,7 +592,7 @@ func TestResolve(t *testing.T) {
 			},
 			want: Want{
 				Desired: release.Desired{
-					UID: "uid-1", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy,
+					UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest, Policy: policy,
 					Requests: release.Requests{Reconcile: "1", Force: "2", Reset: "3"},
 				},
 				Artifact: artifact, Values: map[string]any{},
@@ -604,7 +604,7 @@ func TestResolve(t *testing.T) {
 				hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
 			},
-			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Deleted: true, DeletedAt: time.Unix(1, 0)}},
+			want: Want{Desired: release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Policy: policy, Deleted: true, DeletedAt: time.Unix(1, 0)}},
 		},
 		"Suspended": {
 			reason: "a suspended HelmRelease needs no source",
@@ -612,7 +612,7 @@ func TestResolve(t *testing.T) {
 				hr.Spec.Suspend = true
 				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
 			},
-			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspension: suspended}},
+			want: Want{Desired: release.Desired{UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Policy: policy, Suspension: suspended}},
 		},
 		"Retries": {
 			reason: "retries are part of the policies",
@@ -622,7 +622,7 @@ func TestResolve(t *testing.T) {
 				hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
 			},
 			want: Want{Desired: release.Desired{
-				UID: "uid-1", Generation: 3, Target: target, Suspension: suspended,
+				UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Suspension: suspended,
 				Policy: policyWith(func(p *release.Policy) {
 					p.Install.Retries, p.Upgrade.Retries, p.Upgrade.RemediateLast = -1, 3, true
 				}),

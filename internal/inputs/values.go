@@ -32,6 +32,14 @@ func ValuesFrom(hr *helmv2.HelmRelease, kind string) []types.NamespacedName {
 	return keys
 }
 
+// Values returns the values of a HelmRelease without the defaults of its chart, their layers, and the
+// texts in them that come from Secrets. The other fields of the result are zero.
+func (r *Resolver) Values(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
+	var want Want
+	err := r.values(ctx, hr, &want)
+	return want, err
+}
+
 // values sets the values in want, their digest, and the texts in them that come from Secrets.
 // Errors are *release.Blocked.
 func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Want) error {

@@ -34,9 +34,9 @@ func Values(was, is map[string]any, layers []Layer) []v1alpha1.PlanValue {
 	differences(was, is, nil, func(path []string, removed bool) {
 		layer := LayerRemoved
 		if !removed {
-			layer = layerOf(path, layers)
+			layer = LayerOf(path, layers)
 		}
-		all = append(all, v1alpha1.PlanValue{Key: keyOf(path), Layer: layer})
+		all = append(all, v1alpha1.PlanValue{Key: KeyOf(path), Layer: layer})
 	})
 	return all
 }
@@ -72,8 +72,8 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// layerOf returns the name of the last layer that sets the value at a path.
-func layerOf(path []string, layers []Layer) string {
+// LayerOf returns the name of the last layer that sets the value at a path.
+func LayerOf(path []string, layers []Layer) string {
 	for _, l := range slices.Backward(layers) {
 		if sets(l.Values, path) {
 			return l.Name
@@ -140,8 +140,8 @@ func texts(value any) []string {
 	return all
 }
 
-// keyOf returns a path in Helm's notation.
-func keyOf(path []string) string {
+// KeyOf returns a path in Helm's notation.
+func KeyOf(path []string) string {
 	escaped := make([]string, len(path))
 	for i, key := range path {
 		escaped[i] = strings.ReplaceAll(strings.ReplaceAll(key, `\`, `\\`), ".", `\.`)

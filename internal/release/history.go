@@ -221,6 +221,23 @@ func TrustOf(history helmv2.Snapshots, labelled, stored *Revision) Trust {
 	return VerifiedInFull
 }
 
+// Proves reports whether a history contains a stored revision with its digest. Unlike Verified, it
+// trusts no unknown scheme.
+func Proves(history helmv2.Snapshots, stored *Revision) bool {
+	if stored.Unread {
+		return false
+	}
+	trust := TrustOf(history, stored, stored)
+	return trust == VerifiedWithoutTests || trust == VerifiedInFull
+}
+
+// MustReadProof reports whether a stored revision must be read to know whether a history proves it.
+// The digest of helm-controller depends on the snapshot.
+func MustReadProof(history helmv2.Snapshots, stored *Revision) bool {
+	i := slices.IndexFunc(history, func(s *helmv2.Snapshot) bool { return s != nil && s.Name == stored.Name && s.Version == stored.Version })
+	return i >= 0 && (stored.Unread || history[i].APIVersion == helmv2.SnapshotAPIVersionV2 && !Proves(history, stored))
+}
+
 // MayBeRecorded reports whether a revision without a snapshot may still get one: it is newer than
 // all snapshots.
 func MayBeRecorded(history helmv2.Snapshots, version int) bool {

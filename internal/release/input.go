@@ -67,6 +67,8 @@ const (
 type Desired struct {
 	// UID is the UID of the HelmRelease. It is the first half of the revision label.
 	UID string
+	// Namespace is the namespace of the HelmRelease.
+	Namespace string
 	// Created is the creation time of the HelmRelease. If two HelmReleases request the same
 	// release, the older one owns it.
 	Created time.Time

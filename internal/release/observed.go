@@ -89,6 +89,8 @@ type Conflict struct {
 	Created   time.Time
 	// Elsewhere is true if its spec requests another release now.
 	Elsewhere bool
+	// Recorded are the versions of the stored revisions that its history proves; see Proves.
+	Recorded []int
 }
 
 // Newest returns the revision with the highest number, or nil.

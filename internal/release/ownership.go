@@ -5,9 +5,11 @@ package release
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release/claim"
 )
 
 // ours reports whether Helm storage holds a release that this HelmRelease created or took over,
@@ -48,43 +50,49 @@ func ownedBy(t Target, other *Conflict) string {
 	return fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', %s", t.Namespace, t.Name, other.Namespace, other.Name, how)
 }
 
-// owner returns the other HelmRelease that owns the release, or nil. The owner is the existing
-// HelmRelease that created the newest of its revisions. Without such a revision, the oldest of all
-// HelmReleases that request it is the owner.
+// owner returns the other HelmRelease that owns the release; nil if there is none.
 func owner(in Input) *Conflict {
+	r := claim.Release{
+		StorageNamespace: ObservedTarget(in).StorageNamespace,
+		Self:             claim.Candidate{UID: in.Desired.UID, Namespace: in.Desired.Namespace, Created: in.Desired.Created},
+	}
 	for i := range in.Observed.Revisions {
-		r := &in.Observed.Revisions[i]
-		if r.Status == helmv2.StatusUninstalled || r.Owner == "" {
-			continue
-		}
-		if r.Owner == in.Desired.UID {
-			return nil
-		}
-		for j := range in.Observed.Conflicts {
-			if in.Observed.Conflicts[j].UID == r.Owner {
-				return &in.Observed.Conflicts[j]
-			}
+		rev := &in.Observed.Revisions[i]
+		r.Revisions = append(r.Revisions, claim.Revision{Version: rev.Version, Creator: rev.Owner, Uninstalled: rev.Status == helmv2.StatusUninstalled})
+		if Proves(in.Recorded.History, rev) {
+			r.Self.Recorded = append(r.Self.Recorded, rev.Version)
 		}
 	}
-	var oldest *Conflict
-	for j := range in.Observed.Conflicts {
-		r := &in.Observed.Conflicts[j]
-		if r.Elsewhere {
-			continue
-		}
-		if older(r, &Conflict{UID: in.Desired.UID, Created: in.Desired.Created}) && (oldest == nil || older(r, oldest)) {
-			oldest = r
-		}
+	for _, c := range in.Observed.Conflicts {
+		r.Others = append(r.Others, claim.Candidate{UID: c.UID, Namespace: c.Namespace, Created: c.Created, Elsewhere: c.Elsewhere, Recorded: c.Recorded})
 	}
-	return oldest
+	if i := claim.Owner(r); i >= 0 {
+		return &in.Observed.Conflicts[i]
+	}
+	return nil
 }
 
-// older orders HelmReleases by creation time, then by UID.
-func older(a, b *Conflict) bool {
-	if !a.Created.Equal(b.Created) {
-		return a.Created.Before(b.Created)
+// Unproven returns the indices of the stored revisions, newest first, of which it matters whether a
+// conflict has them in its history. A revision with the label of an existing HelmRelease proves its
+// owner, and older ones do not matter. So does one in the own history if no other HelmRelease could
+// precede.
+func Unproven(want Desired, recorded helmv2.Snapshots, revisions []Revision, conflicts []Conflict) []int {
+	if len(conflicts) == 0 {
+		return nil
 	}
-	return a.UID < b.UID
+	var unproven []int
+	for i := range revisions {
+		r := &revisions[i]
+		if r.Status == helmv2.StatusUninstalled {
+			continue
+		}
+		labelled := r.Owner != "" && (r.Owner == want.UID || slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.UID == r.Owner }))
+		if labelled || want.Namespace == want.Target.StorageNamespace && Proves(recorded, r) {
+			break
+		}
+		unproven = append(unproven, i)
+	}
+	return unproven
 }
 
 // moved returns a message that names the change of the recorded target; empty if there is no change
@@ -132,10 +140,13 @@ type OwnershipMetadata struct {
 	OriginName      string
 }
 
-// OwnerCandidate is a HelmRelease that refers to a Helm release in its spec or its history.
+// OwnerCandidate is a HelmRelease that may own objects of a Helm release.
 type OwnerCandidate struct {
 	Namespace string
 	Name      string
+	// Near is true if it is in the namespace of the HelmRelease that finds an object. Its spec alone
+	// may name the release.
+	Near bool
 	// StorageNamespaces lists the namespaces that may store revisions of the release.
 	StorageNamespaces []string
 }
@@ -147,7 +158,8 @@ type Owner struct {
 	// HasObject is true if the newest or the deployed revision contains the object. An upgrade that
 	// drops an object deletes it only at its end.
 	HasObject bool
-	// Requested is true if another HelmRelease refers to the release in its spec or its history.
+	// Requested is true if another HelmRelease in the same namespace refers to the release in its
+	// spec or its history.
 	Requested bool
 	// Unread is true if some of the facts could not be read.
 	Unread bool

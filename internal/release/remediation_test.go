@@ -196,7 +196,8 @@ func retry(in *Input, age time.Duration) {
 	in.Observed.Revisions[0].Modified = in.Now.Add(-age)
 }
 
-// TestOwner: the creator of a release owns it, or else the oldest HelmRelease that requests it.
+// TestOwner: the creator of a release owns it, or else the one whose history has it, or else the
+// oldest HelmRelease of the namespace that requests it.
 func TestOwner(t *testing.T) {
 	t0 := testNow.Add(-24 * time.Hour)
 	other := Conflict{UID: "other-uid", Namespace: "apps", Name: "other"}
@@ -204,21 +205,42 @@ func TestOwner(t *testing.T) {
 		reason string
 		made   string
 		age    time.Duration
+		change func(in *Input)
 		want   bool
 	}{
-		"CreatedByOther":   {"The creator is the owner, even if it is younger.", "other-uid", -time.Hour, true},
-		"CreatedByUs":      {"We created it.", testUID, time.Hour, false},
-		"CreatedByHelmCLI": {"Of a release without a creator, the older HelmRelease is the owner.", "", time.Hour, true},
-		"CreatedByGone":    {"The creator no longer exists.", "gone", time.Hour, true},
-		"YoungerOther":     {"We are the older one.", "", -time.Hour, false},
-		"SameAgeSmallerID": {"At equal age the UID decides.", "", 0, true},
+		"CreatedByOther":   {"The creator is the owner, even if it is younger.", "other-uid", -time.Hour, nil, true},
+		"CreatedByUs":      {"We created it.", testUID, time.Hour, nil, false},
+		"CreatedByHelmCLI": {"Of a release without a creator, the older HelmRelease is the owner.", "", time.Hour, withoutHistory, true},
+		"CreatedByGone":    {"The creator no longer exists.", "gone", time.Hour, withoutHistory, true},
+		"YoungerOther":     {"We are the older one.", "", -time.Hour, withoutHistory, false},
+		"SameAgeSmallerID": {"At equal age the UID decides.", "", 0, withoutHistory, true},
+		"RecordedByUs":     {"Our history has it, as after a migration.", "", time.Hour, nil, false},
+		"RecordedAltered":  {"A history with another digest proves nothing.", "", time.Hour, func(in *Input) { in.Recorded.History[0].Digest = "sha256:forged" }, true},
+		"RecordedUnread": {"A record that was not read proves nothing.", "", time.Hour, func(in *Input) {
+			in.Observed.Revisions[0].Unread, in.Observed.Revisions[0].Digest, in.Recorded.History[0].Digest = true, "", ""
+		}, true},
+		"RecordedUnknown": {"A digest that cannot be verified proves nothing.", "", time.Hour, func(in *Input) { in.Recorded.History[0].APIVersion = "v9" }, true},
+		"RecordedByBoth":  {"If both histories have it, the older one is the owner.", "", time.Hour, recordedByOther, true},
+		"RecordedYounger": {"If both histories have it, the younger one is not the owner.", "", -time.Hour, recordedByOther, false},
+		"RecordedByOther": {"The history of the other one has it.", "", -time.Hour, func(in *Input) { withoutHistory(in); recordedByOther(in) }, true},
+		"Foreign":         {"One of another namespace does not count without proof.", "", time.Hour, func(in *Input) { withoutHistory(in); foreign(in) }, false},
+		"ForeignCreator":  {"It does if it created the release.", "other-uid", time.Hour, foreign, true},
+		"ForeignRecorded": {"It does if its history has the release.", "", time.Hour, func(in *Input) { withoutHistory(in); recordedByOther(in); foreign(in) }, true},
+		"ForeignStorage":  {"It does if it is in the storage namespace.", "", -time.Hour, func(in *Input) { withoutHistory(in); in.Observed.Conflicts[0].Namespace = "store" }, true},
+		"StorageIsOurs":   {"If we are in the storage namespace, no other one counts.", "", time.Hour, func(in *Input) { withoutHistory(in); foreign(in); in.Desired.Namespace = "store" }, false},
+		"StorageCopied":   {"Even if it has copied our history.", "", time.Hour, func(in *Input) { recordedByOther(in); foreign(in); in.Desired.Namespace = "store" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inSyncInput()
+			in.Desired.Namespace = "apps"
 			in.Desired.Created, other.Created = t0, t0.Add(-tc.age)
 			in.Observed.Conflicts = []Conflict{other}
 			for i := range in.Observed.Revisions {
 				in.Observed.Revisions[i].Owner = tc.made
+			}
+			in.Observed.Revisions = in.Observed.Revisions[:1]
+			if tc.change != nil {
+				tc.change(&in)
 			}
 			if got := owner(in) != nil; got != tc.want {
 				t.Errorf("%s another HelmRelease owns it: %v, want %v", tc.reason, got, tc.want)
@@ -227,12 +249,18 @@ func TestOwner(t *testing.T) {
 				t.Errorf("%s conflict: %v, want %v", tc.reason, got, tc.want)
 			}
 			in.Desired.Deleted = true
-			if _, lets := Decide(in).Action.(Finalize); lets != tc.want {
+			if _, lets := Decide(in).Action.(Finalize); lets != tc.want && len(in.Recorded.History) > 0 {
 				t.Errorf("%s deleted, it is finalized: %v, want %v", tc.reason, lets, tc.want)
 			}
 		})
 	}
 }
+
+func withoutHistory(in *Input) { in.Recorded.History = nil }
+
+func recordedByOther(in *Input) { in.Observed.Conflicts[0].Recorded = []int{2} }
+
+func foreign(in *Input) { in.Observed.Conflicts[0].Namespace = "elsewhere" }
 
 // TestOwnerOfOlderRevisionCounts: a newer revision of another client does not change the owner.
 func TestOwnerOfOlderRevisionCounts(t *testing.T) {

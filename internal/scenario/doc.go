@@ -11,8 +11,9 @@
 //	suspend | resume | delete | advance 10m
 //	request TOKEN [force|force=OTHER] [reset|reset=OTHER]
 //	operation locks|waits|ends | input-changed [applying]
-//	conflict older|younger|elsewhere|gone | dependent [deleted] [cycle] | dependent gone
-//	target taken|refused "message"|unanswered|free
+//	conflict older|younger|elsewhere|gone [in=NAMESPACE] [recorded=VERSION]
+//	dependent [deleted] [cycle] | dependent gone
+//	target taken [in=NAMESPACE]|refused "message"|unanswered|free
 //	access "message" [ending] | access behind | access restored
 //	approval Always|Destructive|Never | changes "Delete PersistentVolumeClaim/cache" ...
 //	protect KIND[,deny] | approve [by=NAME] [other] | reject

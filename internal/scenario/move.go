@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,13 +21,37 @@ func (w script) setObstacle(args arguments) error {
 	w.obstacle, w.unchecked = release.TargetCheck{}, args.at(0) == "unanswered"
 	switch args.at(0) {
 	case "taken":
-		w.obstacle.Conflicts = []release.Conflict{{UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-time.Hour)}}
+		w.obstacle.Conflicts = []release.Conflict{{UID: conflictUID, Namespace: args.value("in", namespace), Name: "other", Created: w.want.Created.Add(-time.Hour)}}
 	case "refused":
 		w.obstacle.Refused = args.at(1)
 	case "free", "unanswered":
 	default:
 		return fmt.Errorf("unknown state %q of a target", args.at(0))
 	}
+	return nil
+}
+
+// conflict adds or removes another HelmRelease that requests the same release.
+func (w script) conflict(args arguments) error {
+	w.conflicts = nil
+	if args.has("gone") {
+		return nil
+	}
+	age := time.Hour
+	if args.has("younger") {
+		age = -time.Hour
+	}
+	c := release.Conflict{
+		Elsewhere: args.has("elsewhere"), UID: conflictUID, Namespace: args.value("in", namespace), Name: "other", Created: w.want.Created.Add(-age),
+	}
+	if text, ok := args.lookup("recorded"); ok {
+		version, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		c.Recorded = []int{version}
+	}
+	w.conflicts = []release.Conflict{c}
 	return nil
 }
 

@@ -39,7 +39,7 @@ func lines() []string {
 		`reconcile helm=timeout:"timed out"`, `reconcile helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
 		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
-		"conflict older", "conflict younger", "conflict gone", "conflict gone",
+		"conflict older", "conflict younger", "conflict older in=others recorded=1", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
 		`policy freeze="incident"`, `policy refuses "1.x is a range"`, `policy unavailable "forbidden"`, "policy gone", "policy gone", "policy gone",
 		"approval Always", "approval Destructive", "approval Never", "protect PersistentVolumeClaim", "policy gone",

@@ -180,7 +180,7 @@ func (w script) change(verb string, args arguments) error {
 			w.running.made.Applied = true
 		}
 	case "conflict":
-		w.conflict(args)
+		return w.conflict(args)
 	case "operation":
 		return w.operation(args)
 	case "target":
@@ -269,19 +269,6 @@ func (w script) operation(args arguments) error {
 		return fmt.Errorf("unknown event %q of an Operation", args.at(0))
 	}
 	return nil
-}
-
-// conflict adds or removes another HelmRelease that requests the same release.
-func (w script) conflict(args arguments) {
-	w.conflicts = nil
-	if args.has("gone") {
-		return
-	}
-	age := time.Hour
-	if args.has("younger") {
-		age = -time.Hour
-	}
-	w.conflicts = []release.Conflict{{Elsewhere: args.has("elsewhere"), UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
 }
 
 // put stores a revision without an action.

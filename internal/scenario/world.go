@@ -112,7 +112,7 @@ func New() *World {
 			Status:     helmv2.HelmReleaseStatus{ObservedGeneration: -1},
 		},
 		want: release.Desired{
-			UID:    uid,
+			UID: uid, Namespace: namespace,
 			Target: release.Target{Name: name, Namespace: namespace, StorageNamespace: namespace},
 			Chart:  release.Chart{Name: name, Version: "1.0.0"},
 			Policy: release.Policy{

@@ -9,8 +9,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +21,11 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/pintle-dev/pintle/test/harness"
@@ -105,6 +112,38 @@ func TestChartIsConfig(t *testing.T) {
 	}
 }
 
+// TestEgressIsConfig: the chart has the policy of config/egress, behind a value.
+func TestEgressIsConfig(t *testing.T) {
+	const key = "NetworkPolicy/helm-controller-egress"
+	policy := kustomize(t, "egress")
+	if diff := cmp.Diff(policy[key], mustRender(t, values{"networkPolicy": values{"egress": values{"enabled": true}}})[key]); diff != "" || len(policy) != 1 {
+		t.Errorf("config/egress, with %d objects, and the chart (-config +chart):\n%s", len(policy), diff)
+	}
+	d := into[appsv1.Deployment](t, kustomize(t, "default"), "Deployment/helm-controller")
+	p := into[networkingv1.NetworkPolicy](t, policy, key)
+	selector, err := metav1.LabelSelectorAsSelector(&p.Spec.PodSelector)
+	if err != nil || p.Namespace != d.Namespace || selector.Empty() || !selector.Matches(labels.Set(d.Spec.Template.Labels)) {
+		t.Errorf("the policy in %s does not select the Pods: %v", p.Namespace, err)
+	}
+	if p.Spec.PolicyTypes[0] != networkingv1.PolicyTypeEgress || len(p.Spec.PolicyTypes) != 1 {
+		t.Errorf("the policy is for %v", p.Spec.PolicyTypes)
+	}
+	metadata := netip.MustParseAddr("169.254.169.254")
+	for _, rule := range p.Spec.Egress {
+		if len(rule.To) == 0 || len(rule.Ports) == 0 {
+			t.Errorf("a rule allows everything: %+v", rule)
+		}
+		for _, to := range rule.To {
+			if to.IPBlock == nil || !netip.MustParsePrefix(to.IPBlock.CIDR).Contains(metadata) {
+				continue
+			}
+			if !slices.ContainsFunc(to.IPBlock.Except, func(block string) bool { return netip.MustParsePrefix(block).Contains(metadata) }) {
+				t.Errorf("%s allows the metadata service of a cloud", to.IPBlock.CIDR)
+			}
+		}
+	}
+}
+
 // TestChartHasWhatIsGenerated: `make manifests` copies it.
 func TestChartHasWhatIsGenerated(t *testing.T) {
 	root := harness.Root()
@@ -157,6 +196,15 @@ func at(object any, path ...any) any {
 	return object
 }
 
+// egress enables the policy for egress.
+func egress(more values) values {
+	all := values{"enabled": true}
+	maps.Copy(all, more)
+	return values{"egress": all}
+}
+
+func block(cidr string) values { return values{"ipBlock": values{"cidr": cidr}} }
+
 // TestChartValues: each value changes the field that its comment names.
 func TestChartValues(t *testing.T) {
 	pod := func(path ...any) []any { return append([]any{"spec", "template", "spec"}, path...) }
@@ -195,6 +243,13 @@ func TestChartValues(t *testing.T) {
 		"NoView":         {nil, "ClusterRoleBinding/helm-view-rolebinding", nil, absent},
 		"NoAdmin":        {nil, "ClusterRoleBinding/helm-reconciler-rolebinding", nil, absent},
 		"NoNetwork":      {values{"networkPolicy": values{"enabled": false}}, "NetworkPolicy/helm-controller", nil, absent},
+		"NoEgress":       {nil, "NetworkPolicy/helm-controller-egress", nil, absent},
+		"EgressName":     {values{"name": "shard", "networkPolicy": egress(nil)}, "NetworkPolicy/shard-egress", []any{"spec", "podSelector", "matchLabels", "app"}, "shard"},
+		"EgressDNS":      {values{"networkPolicy": egress(values{"dns": []any{block("10.0.0.1/32")}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 0, "to", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},
+		"EgressFlux":     {values{"networkPolicy": egress(values{"flux": []any{block("10.0.0.1/32")}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 1, "to", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},
+		"EgressServers":  {values{"networkPolicy": egress(values{"apiServers": []any{block("10.0.0.1/32")}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 2, "to", -1, "ipBlock", "cidr"}, "10.0.0.1/32"},
+		"EgressPorts":    {values{"networkPolicy": egress(values{"apiServerPorts": []any{8443}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 2, "ports", -1, "port"}, int64(8443)},
+		"EgressMore":     {values{"networkPolicy": egress(values{"extraRules": []any{values{"to": []any{block("10.0.0.1/32")}}}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 3, "to", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},
 		"NoBudget":       {values{"podDisruptionBudget": values{"enabled": false}}, "PodDisruptionBudget/helm-controller", nil, absent},
 		"Budget":         {values{"podDisruptionBudget": values{"maxUnavailable": "50%"}}, "PodDisruptionBudget/helm-controller", []any{"spec", "maxUnavailable"}, "50%"},
 		"NoMonitor":      {nil, "PodMonitor/helm-controller", nil, absent},
@@ -242,6 +297,7 @@ func TestChartRefuses(t *testing.T) {
 		"Name":         {values{"name": "Not A Name"}, "at '/name'"},
 		"Digest":       {values{"image": values{"digest": "latest"}}, "at '/image/digest'"},
 		"Budget":       {values{"podDisruptionBudget": values{"maxUnavailable": 0}}, "at '/podDisruptionBudget/maxUnavailable'"},
+		"Everything":   {values{"networkPolicy": egress(values{"apiServers": []any{}})}, "at '/networkPolicy/egress/apiServers'"},
 		"Interval":     {values{"monitoring": values{"podMonitor": values{"interval": "soon"}}}, "at '/monitoring/podMonitor/interval'"},
 	} {
 		if _, err := render(t, tc.values); err == nil || !strings.Contains(err.Error(), tc.says) {

@@ -43,7 +43,11 @@ func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
 		// The other HelmReleases that request these records are known.
 		return &found, nil
 	}
-	if found.Conflicts, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
+	others, err := o.owners.ofRelease(ctx, rec.hr, target)
+	if err != nil {
+		return nil, err
+	}
+	if found.Conflicts, err = withProofs(in.Desired, target, nil, found.Revisions, others, o.proof(target)); err != nil {
 		return nil, err
 	}
 	found.Conflicts, err = o.owners.withMakers(ctx, rec.hr, found.Revisions, found.Conflicts)

@@ -73,7 +73,7 @@ func (o *observation) History(in release.Input, live bool) ([]release.Revision, 
 	if live {
 		read = o.helm.LiveHistory
 	}
-	conflicts, err := o.owners.ofRelease(o.ctx, o.rec.hr, target)
+	others, err := o.owners.ofRelease(o.ctx, o.rec.hr, target)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +81,20 @@ func (o *observation) History(in release.Input, live bool) ([]release.Revision, 
 	if err != nil {
 		return nil, nil, o.unread(err, "Could not determine release state")
 	}
-	return revisions, conflicts, nil
+	conflicts, err := withProofs(in.Desired, target, in.Recorded.History, revisions, others, o.proof(target))
+	return revisions, conflicts, err
+}
+
+// proof returns a function that reads a stored revision to verify the history of another
+// HelmRelease.
+func (o *observation) proof(target release.Target) func(int, helmv2.Snapshots) (*release.Revision, error) {
+	return func(version int, history helmv2.Snapshots) (*release.Revision, error) {
+		found, err := o.helm.Revision(o.ctx, o.rec.conn, target, version, history)
+		if err != nil {
+			return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the owner of the release")
+		}
+		return found, nil
+	}
 }
 
 func (o *observation) Revision(in release.Input, version int) (*release.Revision, error) {

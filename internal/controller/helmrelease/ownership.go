@@ -21,20 +21,62 @@ type owners struct {
 	client, live client.Reader
 }
 
+// requester is another HelmRelease that requests a release, with its history.
+type requester struct {
+	release.Conflict
+	history helmv2.Snapshots
+}
+
 // ofRelease returns the other HelmReleases that request a release.
-func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Conflict, error) {
+func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]requester, error) {
 	var list helmv2.HelmReleaseList
 	key := controller.ReleaseKey(hr, target.StorageNamespace, target.Name)
 	if err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexRelease: key}); err != nil {
 		return nil, err
 	}
-	var others []release.Conflict
+	var others []requester
 	for i := range list.Items {
 		if other := &list.Items[i]; other.UID != hr.UID {
-			others = append(others, conflictOf(other, false))
+			others = append(others, requester{conflictOf(other, false), other.Status.History})
 		}
 	}
 	return others, nil
+}
+
+// maxProofs limits the records that are read to verify the histories of others in one
+// reconciliation. Users may write any history.
+const maxProofs = 10
+
+// withProofs returns the conflicts of requesters, with the stored revisions that their histories
+// prove. read returns a revision in full, with the digest for a history. It is called only if the
+// labels of the records do not decide.
+func withProofs(want release.Desired, target release.Target, recorded helmv2.Snapshots, revisions []release.Revision, others []requester,
+	read func(version int, history helmv2.Snapshots) (*release.Revision, error),
+) ([]release.Conflict, error) {
+	var conflicts []release.Conflict
+	for _, other := range others {
+		conflicts = append(conflicts, other.Conflict)
+	}
+	reads := 0
+	want.Target = target
+	for _, i := range release.Unproven(want, recorded, revisions, conflicts) {
+		for j, other := range others {
+			stored := &revisions[i]
+			if release.MustReadProof(other.history, stored) {
+				if reads++; reads > maxProofs {
+					continue
+				}
+				var err error
+				if stored, err = read(stored.Version, other.history); err != nil {
+					return nil, err
+				}
+			}
+			if stored != nil && release.Proves(other.history, stored) {
+				conflicts[j].Recorded = append(conflicts[j].Recorded, stored.Version)
+			}
+		}
+	}
+	return conflicts, nil
 }
 
 // withMakers returns known with the other HelmReleases that made revisions of a release and
@@ -68,8 +110,10 @@ func conflictOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
 }
 
 // ofObjects returns a function that finds the HelmReleases of other Helm releases in the cluster
-// of hr by the ownership metadata of an object. HelmReleases of other shards and namespaces are
-// not in the cache: one of them is read if the ownership metadata name it.
+// of hr by the ownership metadata of an object. One of another namespace counts only if its history
+// has the release and the labels of the object name it: otherwise its spec could keep objects from
+// others that it has never written. HelmReleases of other shards and namespaces are not in the
+// cache: one of them is read if the labels name it.
 func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.OwnerCandidates {
 	return func(ctx context.Context, marks release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
 		var list helmv2.HelmReleaseList
@@ -77,28 +121,31 @@ func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.OwnerCandidates {
 		if err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexHistory: key}); err != nil {
 			return nil, err
 		}
-		if len(list.Items) == 0 && marks.OriginName != "" && marks.OriginNamespace != "" {
-			var origin helmv2.HelmRelease
-			err := o.live.Get(ctx, client.ObjectKey{Namespace: marks.OriginNamespace, Name: marks.OriginName}, &origin)
-			if client.IgnoreNotFound(err) != nil {
-				return nil, err
-			}
-			if err == nil && slices.Contains(controller.HistoryKeys(&origin), key) {
-				list.Items = append(list.Items, origin)
-			}
-		}
 		var all []release.OwnerCandidate
-		for i := range list.Items {
-			if other := &list.Items[i]; other.UID != hr.UID {
-				all = append(all, ownerCandidateOf(other))
+		add := func(other *helmv2.HelmRelease) {
+			near := other.Namespace == hr.Namespace
+			origin := other.Namespace == marks.OriginNamespace && other.Name == marks.OriginName
+			if other.UID != hr.UID && (near || origin && slices.Contains(controller.RecordedKeys(other), key)) {
+				all = append(all, ownerCandidateOf(other, near))
 			}
 		}
-		return all, nil
+		for i := range list.Items {
+			add(&list.Items[i])
+		}
+		if len(all) > 0 || marks.OriginName == "" || marks.OriginNamespace == "" {
+			return all, nil
+		}
+		var origin helmv2.HelmRelease
+		err := o.live.Get(ctx, client.ObjectKey{Namespace: marks.OriginNamespace, Name: marks.OriginName}, &origin)
+		if err == nil && slices.Contains(controller.HistoryKeys(&origin), key) {
+			add(&origin)
+		}
+		return all, client.IgnoreNotFound(err)
 	}
 }
 
-func ownerCandidateOf(hr *helmv2.HelmRelease) release.OwnerCandidate {
-	c := release.OwnerCandidate{Namespace: hr.Namespace, Name: hr.Name, StorageNamespaces: []string{hr.GetStorageNamespace()}}
+func ownerCandidateOf(hr *helmv2.HelmRelease, near bool) release.OwnerCandidate {
+	c := release.OwnerCandidate{Namespace: hr.Namespace, Name: hr.Name, Near: near, StorageNamespaces: []string{hr.GetStorageNamespace()}}
 	if was := hr.Status.StorageNamespace; was != "" && was != c.StorageNamespaces[0] {
 		c.StorageNamespaces = append(c.StorageNamespaces, was)
 	}

@@ -145,7 +145,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	c.ownership = &ownership{
 		ctx: ctx, log: o.Log, us: o.Target, origin: o.Origin, lookups: c.lookups, dryRuns: c.dryRuns,
 		owners:       &owners{getter: o.Getter, kinds: c.builder.kinds, candidates: o.OwnerCandidates},
-		reservations: o.Reservations, holder: reserver{host: config.Host, uid: o.UID, target: o.Target},
+		reservations: o.Reservations, holder: reserver{host: config.Host, uid: o.UID, namespace: o.Origin.Namespace, target: o.Target},
 	}
 	c.serverSide = &serverSide{
 		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns,

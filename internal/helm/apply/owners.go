@@ -17,8 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// OwnerCandidates finds the HelmReleases of the Helm release that the ownership metadata of an
-// object names, by their spec or their history. It returns those of the cluster of the action,
+// OwnerCandidates finds the HelmReleases that may own objects of the Helm release that the ownership
+// metadata of an object names, by their spec or their history. It returns those of the cluster of the action,
 // except the HelmRelease of the action itself. It may be called concurrently.
 type OwnerCandidates func(ctx context.Context, metadata release.OwnershipMetadata) ([]release.OwnerCandidate, error)
 
@@ -31,7 +31,7 @@ type owners struct {
 	candidates OwnerCandidates
 
 	mu    sync.Mutex
-	known map[releaseKey]*owner
+	known map[release.OwnershipMetadata]*owner
 }
 
 // releaseKey identifies a release.
@@ -50,22 +50,24 @@ type owner struct {
 
 // facts returns the facts that decide whether the release owns an object.
 func (o *owner) facts(object objectKey) release.Owner {
-	return release.Owner{Stored: o.stored, HasObject: o.objects[object], Requested: len(o.candidates) > 0, Unread: o.unread != ""}
+	near := slices.ContainsFunc(o.candidates, func(c release.OwnerCandidate) bool { return c.Near })
+	return release.Owner{Stored: o.stored, HasObject: o.objects[object], Requested: near, Unread: o.unread != ""}
 }
 
-// get returns the release that ownership metadata names.
+// get returns the release that ownership metadata names, as far as the HelmRelease that it names may
+// own objects.
 func (s *owners) get(ctx context.Context, metadata release.OwnershipMetadata) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := releaseKey{metadata.Namespace, metadata.Name}
-	if o, ok := s.known[key]; ok {
+	if o, ok := s.known[metadata]; ok {
 		return o
 	}
 	o := &owner{objects: map[objectKey]bool{}}
 	if s.known == nil {
-		s.known = map[releaseKey]*owner{}
+		s.known = map[release.OwnershipMetadata]*owner{}
 	}
-	s.known[key] = o
+	s.known[metadata] = o
 	if s.candidates != nil {
 		var err error
 		if o.candidates, err = s.candidates(ctx, metadata); err != nil {

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -27,7 +30,8 @@ func TestOwners(t *testing.T) {
 	metadata := release.OwnershipMetadata{Name: "shop", Namespace: "prod"}
 	namesake := storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)
 	namesake.Namespace = "test"
-	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
+	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", Near: true, StorageNamespaces: []string{"vault"}}}
+	far := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
 	for name, tc := range map[string]struct {
 		reason     string
 		stored     []*helmrelease.Release
@@ -49,6 +53,9 @@ func TestOwners(t *testing.T) {
 		"Namesake":    {reason: "the records are of a release of another namespace", stored: []*helmrelease.Release{namesake}},
 		"Claimed":     {reason: "a HelmRelease asks for it", candidates: vault, want: release.Owner{Requested: true}},
 		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}, candidates: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
+		"Far":         {reason: "a HelmRelease of another namespace keeps no objects without a record", candidates: far},
+		"FarStored":   {reason: "its records count", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}, candidates: far, want: release.Owner{Stored: true, HasObject: true}},
+		"FarUnread":   {reason: "and may be there if they cannot be read", candidates: far, refuse: "/api/v1/namespaces/vault/secrets", want: release.Owner{Unread: true}, says: "whether it is there, and what it has, cannot be read"},
 		"NotVault":    {reason: "no HelmRelease names the other namespace", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}},
 		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
 		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Owner{Unread: true}, says: "refused by the test"},
@@ -86,6 +93,55 @@ func TestOwners(t *testing.T) {
 			w.TakeReads()
 			if s.get(t.Context(), metadata); len(w.TakeReads()) != 0 {
 				t.Errorf("%s: it is asked for again", tc.reason)
+			}
+		})
+	}
+}
+
+// TestReservations: of two actions that find an object free, one may create it. Between namespaces
+// only a proof counts that the action may write the object.
+func TestReservations(t *testing.T) {
+	object := &resource.Info{Namespace: "prod", Name: "one", Mapping: &meta.RESTMapping{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap")}}
+	list := kube.ResourceList{object}
+	proven := map[bool]func(*resource.Info) bool{true: func(*resource.Info) bool { return true }, false: func(*resource.Info) bool { return false }}
+	action := func(uid, namespace string) reserver {
+		return reserver{host: "https://h", uid: uid, namespace: namespace, target: release.Target{Name: uid}}
+	}
+	near, other, far := action("near", "prod"), action("other", "prod"), action("far", "team-b")
+	type step struct {
+		by reserver
+		// does is "claims", "proves" or "ends". conflict is the release that has the object.
+		does, conflict string
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		steps  []step
+	}{
+		"Near":      {"in one namespace the first claim counts", []step{{near, "claims", ""}, {other, "claims", "near"}, {other, "proves", "near"}, {near, "proves", ""}}},
+		"NearEnded": {"until it ends", []step{{near, "proves", ""}, {near, "ends", ""}, {other, "claims", ""}}},
+		"Far":       {"a claim without proof does not count elsewhere", []step{{far, "claims", ""}, {near, "claims", ""}, {near, "proves", ""}}},
+		"FarProven": {"a proof counts", []step{{far, "proves", ""}, {near, "claims", "far"}}},
+		"Overtaken": {"also for an earlier claim", []step{{far, "claims", ""}, {near, "claims", ""}, {near, "proves", ""}, {far, "proves", "near"}, {far, "claims", "near"}}},
+		"Late":      {"and after its action, since what is known of the object is out of date", []step{{far, "claims", ""}, {near, "claims", ""}, {near, "proves", ""}, {near, "ends", ""}, {far, "proves", "near"}, {far, "ends", ""}, {far, "claims", ""}}},
+		"Unproven":  {"an action without proof leaves nothing behind", []step{{far, "claims", ""}, {near, "claims", ""}, {far, "ends", ""}, {near, "proves", ""}}},
+		"Host":      {"in another cluster it is another object", []step{{near, "proves", ""}, {reserver{host: "https://other", uid: "far"}, "proves", ""}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &Reservations{}
+			for i, s := range tc.steps {
+				if s.does == "ends" {
+					r.release(s.by)
+					continue
+				}
+				if got := r.reserve(s.by, list, proven[s.does == "proves"])[object].Name; got != s.conflict {
+					t.Errorf("%s: step %d: %s %s and meets %q, want %q", tc.reason, i, s.by.uid, s.does, got, s.conflict)
+				}
+			}
+			for _, by := range []reserver{near, other, far, {host: "https://other", uid: "far"}} {
+				r.release(by)
+			}
+			if len(r.by) > 0 {
+				t.Errorf("%s: left are %v", tc.reason, r.by)
 			}
 		})
 	}

@@ -60,9 +60,13 @@ type finding struct {
 	owner *owner
 }
 
-// claim reserves objects for the action, unless another action has reserved them.
+// claim reserves objects for the action, unless another action has reserved them. A dry run that
+// succeeded proves that the action may write an object.
 func (o *ownership) claim(list kube.ResourceList) {
-	others := o.reservations.reserve(o.holder, list)
+	others := o.reservations.reserve(o.holder, list, func(info *resource.Info) bool {
+		_, succeeded := o.dryRuns.result(info)
+		return succeeded
+	})
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.reserved == nil {
@@ -277,10 +281,12 @@ func hasOwnershipConflict(err error) bool {
 
 // Reservations are the objects that running actions are about to create or adopt. If two actions
 // find the same object free, only one of them may create it. The API server cannot distinguish
-// them, since both apply with the same field manager. It may be used concurrently.
+// them, since both apply with the same field manager. Between HelmReleases of different namespaces,
+// a reservation counts once the action has proven that it may write the object: otherwise any
+// HelmRelease could keep any object from others. It may be used concurrently.
 type Reservations struct {
 	mu sync.Mutex
-	by map[reservedObject]reserver
+	by map[reservedObject][]reservation
 }
 
 // reservedObject identifies an object and its cluster.
@@ -289,28 +295,55 @@ type reservedObject struct {
 	objectKey
 }
 
-// reserver is an action.
+// reserver is an action. namespace is that of its HelmRelease.
 type reserver struct {
-	host, uid string
-	target    release.Target
+	host, uid, namespace string
+	target               release.Target
+}
+
+// reservation is a reservation of one object.
+type reservation struct {
+	reserver
+	// proven is true if the action may write the object.
+	proven bool
+	// lost is true if another action has had a proven reservation since this one began: what is
+	// known about the object may be out of date. to is its release.
+	lost bool
+	to   release.Target
 }
 
 // reserve reserves the objects of a list for an action. It returns those that another action has
 // reserved, with the release of that action.
-func (r *Reservations) reserve(holder reserver, list kube.ResourceList) (others map[*resource.Info]release.Target) {
+func (r *Reservations) reserve(holder reserver, list kube.ResourceList, proven func(*resource.Info) bool) (others map[*resource.Info]release.Target) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.by == nil {
-		r.by = map[reservedObject]reserver{}
+		r.by = map[reservedObject][]reservation{}
 	}
 	others = map[*resource.Info]release.Target{}
 	for _, info := range list {
 		at := reservedObject{holder.host, keyOf(info)}
-		if other, taken := r.by[at]; taken && other != holder {
-			others[info] = other.target
+		mine := reservation{reserver: holder}
+		var rest []reservation
+		for _, other := range r.by[at] {
+			switch {
+			case other.reserver == holder:
+				mine = other
+			case other.proven, other.namespace == holder.namespace:
+				others[info] = other.target
+				rest = append(rest, other)
+			default:
+				rest = append(rest, other)
+			}
+		}
+		if mine.lost {
+			others[info] = mine.to
+		}
+		if _, taken := others[info]; taken {
 			continue
 		}
-		r.by[at] = holder
+		mine.proven = mine.proven || proven(info)
+		r.by[at] = append(rest, mine)
 	}
 	return others
 }
@@ -319,8 +352,19 @@ func (r *Reservations) reserve(holder reserver, list kube.ResourceList) (others 
 func (r *Reservations) release(holder reserver) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for at, by := range r.by {
-		if by == holder {
+	for at, all := range r.by {
+		i := slices.IndexFunc(all, func(by reservation) bool { return by.reserver == holder })
+		if i < 0 {
+			continue
+		}
+		ended := all[i]
+		all = slices.Delete(all, i, i+1)
+		for j := range all {
+			if ended.proven {
+				all[j].lost, all[j].to = true, holder.target
+			}
+		}
+		if r.by[at] = all; len(all) == 0 {
 			delete(r.by, at)
 		}
 	}

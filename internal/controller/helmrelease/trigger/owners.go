@@ -20,7 +20,7 @@ import (
 
 // ReleaseOwners enqueues the HelmReleases that request a Helm release when its owner gives it up:
 // the owner is deleted, requests another release, or has uninstalled the one that it does not
-// request any more.
+// request any more. A HelmRelease that cannot be the owner enqueues no other one.
 func (h *Handlers) ReleaseOwners() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
@@ -28,7 +28,7 @@ func (h *Handlers) ReleaseOwners() handler.EventHandler {
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			after := ownedReleases(e.ObjectNew)
-			h.enqueueOthers(ctx, e.ObjectNew, slices.DeleteFunc(ownedReleases(e.ObjectOld), func(key string) bool {
+			h.enqueueOthers(ctx, e.ObjectOld, slices.DeleteFunc(ownedReleases(e.ObjectOld), func(key string) bool {
 				return slices.Contains(after, key)
 			}), q)
 		},
@@ -39,12 +39,24 @@ func (h *Handlers) ReleaseOwners() handler.EventHandler {
 // IndexRelease.
 func ownedReleases(obj client.Object) []string {
 	keys := controller.ReleaseKeys(obj)
-	if hr, ok := obj.(*helmv2.HelmRelease); ok {
-		if last := release.Latest(hr.Status.History); last != nil {
-			keys = append(keys, controller.ReleaseKey(hr, hr.Status.StorageNamespace, last.Name))
-		}
+	if key := recordedRelease(obj); key != "" {
+		keys = append(keys, key)
 	}
 	return slices.Compact(keys)
+}
+
+// recordedRelease returns the Helm release that a HelmRelease has, as a key of IndexRelease; empty
+// if there is none.
+func recordedRelease(obj client.Object) string {
+	hr, ok := obj.(*helmv2.HelmRelease)
+	if !ok {
+		return ""
+	}
+	last := release.Latest(hr.Status.History)
+	if last == nil {
+		return ""
+	}
+	return controller.ReleaseKey(hr, hr.Status.StorageNamespace, last.Name)
 }
 
 // enqueueOthers enqueues the HelmReleases other than owner that request any of some releases.
@@ -56,7 +68,9 @@ func (h *Handlers) enqueueOthers(ctx context.Context, owner client.Object, keys 
 			return
 		}
 		for i := range list.Items {
-			if other := &list.Items[i]; other.UID != owner.GetUID() {
+			other := &list.Items[i]
+			near := owner.GetNamespace() == other.Namespace || owner.GetNamespace() == other.GetStorageNamespace()
+			if other.UID != owner.GetUID() && (near || key == recordedRelease(owner)) {
 				q.Add(request(other))
 			}
 		}
@@ -64,11 +78,17 @@ func (h *Handlers) enqueueOthers(ctx context.Context, owner client.Object, keys 
 }
 
 // ObjectOwners enqueues the HelmReleases that wait for objects of another release when its
-// HelmRelease is deleted or has another history: the objects may have no owner then.
+// HelmRelease is deleted or has another history: the objects may have no owner then. Those of other
+// namespaces wait for releases in the history only.
 func (h *Handlers) ObjectOwners() handler.EventHandler {
-	enqueue := func(obj client.Object, keys []string, q queue) {
-		for _, key := range h.Waiting(keys) {
-			if key != client.ObjectKeyFromObject(obj) {
+	enqueue := func(hr *helmv2.HelmRelease, histories []*helmv2.HelmRelease, q queue) {
+		var requested, recorded []string
+		for _, of := range histories {
+			requested, recorded = append(requested, controller.HistoryKeys(of)...), append(recorded, controller.RecordedKeys(of)...)
+		}
+		far := h.Waiting(recorded)
+		for _, key := range h.Waiting(requested) {
+			if key != client.ObjectKeyFromObject(hr) && (key.Namespace == hr.Namespace || slices.Contains(far, key)) {
 				h.ResetBackoff(key)
 				q.Add(reconcile.Request{NamespacedName: key})
 			}
@@ -76,13 +96,15 @@ func (h *Handlers) ObjectOwners() handler.EventHandler {
 	}
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			enqueue(e.Object, controller.HistoryKeys(e.Object), q)
+			if hr, ok := e.Object.(*helmv2.HelmRelease); ok {
+				enqueue(hr, []*helmv2.HelmRelease{hr}, q)
+			}
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
 			before, ok := e.ObjectOld.(*helmv2.HelmRelease)
 			after, isToo := e.ObjectNew.(*helmv2.HelmRelease)
 			if ok && isToo && !sameHistory(before.Status.History, after.Status.History) {
-				enqueue(after, append(controller.HistoryKeys(before), controller.HistoryKeys(after)...), q)
+				enqueue(after, []*helmv2.HelmRelease{before, after}, q)
 			}
 		},
 	}

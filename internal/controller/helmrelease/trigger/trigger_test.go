@@ -207,6 +207,16 @@ func TestObjectOwners(t *testing.T) {
 		"Other": {"no HelmRelease waits for that one", func(h *Handlers, q queue) {
 			h.ObjectOwners().Delete(t.Context(), event.DeleteEvent{Object: controllertest.HelmRelease("prod", "web")}, q)
 		}, nil},
+		"Foreign": {"the spec of another namespace triggers nothing", func(h *Handlers, q queue) {
+			h.ObjectOwners().Delete(t.Context(), event.DeleteEvent{Object: controllertest.HelmRelease("team-b", "shop", called("shop", "apps"))}, q)
+		}, nil},
+		"ForeignHistory": {"a history does", func(h *Handlers, q queue) {
+			h.ObjectOwners().Delete(t.Context(), event.DeleteEvent{Object: controllertest.HelmRelease("team-b", "shop", had(at(1, helmv2.StatusDeployed)))}, q)
+		}, []string{"prod/late"}},
+		"ForeignInstall": {"of another release it does not", func(h *Handlers, q queue) {
+			was := controllertest.HelmRelease("team-b", "shop", called("shop", "apps"))
+			h.ObjectOwners().Update(t.Context(), event.UpdateEvent{ObjectOld: was, ObjectNew: controllertest.HelmRelease("team-b", "shop", had(&helmv2.Snapshot{Namespace: "team-b", Name: "shop", Version: 1}))}, q)
+		}, nil},
 		"Itself": {"who waits is not enqueued by itself", func(h *Handlers, q queue) {
 			h.ObjectOwners().Delete(t.Context(), event.DeleteEvent{Object: controllertest.HelmRelease("prod", "late", called("shop", "apps"))}, q)
 		}, nil},
@@ -225,6 +235,45 @@ func TestObjectOwners(t *testing.T) {
 			})
 			if !slices.Equal(got, tc.want) || !slices.Equal(reset, tc.want) {
 				t.Errorf("%s: enqueued are %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestReleaseOwners: those that wait for a release are enqueued when a HelmRelease gives it up that
+// may have been its owner.
+func TestReleaseOwners(t *testing.T) {
+	requests := func(namespace, name, release, storage string, recorded bool) *helmv2.HelmRelease {
+		return controllertest.HelmRelease(namespace, name, func(hr *helmv2.HelmRelease) {
+			hr.UID = types.UID(namespace + name)
+			hr.Spec.ReleaseName, hr.Spec.StorageNamespace = release, storage
+			if recorded {
+				hr.Status.StorageNamespace, hr.Status.History = storage, helmv2.Snapshots{{Namespace: namespace, Name: release, Version: 1}}
+			}
+		})
+	}
+	waiting := []*helmv2.HelmRelease{requests("prod", "late", "shop", "vault", false), requests("vault", "home", "shop", "vault", false)}
+	for name, tc := range map[string]struct {
+		reason string
+		was    *helmv2.HelmRelease
+		want   []string
+	}{
+		"Near":     {"it is in the same namespace", requests("prod", "first", "shop", "vault", false), []string{"prod/late"}},
+		"Storage":  {"it is in the storage namespace", requests("vault", "first", "shop", "vault", false), []string{"prod/late", "vault/home"}},
+		"Foreign":  {"no HelmRelease waited for its spec", requests("team-b", "first", "shop", "vault", false), nil},
+		"Recorded": {"it had the release", requests("team-b", "first", "shop", "vault", true), []string{"prod/late", "vault/home"}},
+		"Other":    {"it requested another one", requests("prod", "first", "web", "vault", true), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			deleted := enqueued(t, waiting, func(h *Handlers, q queue) {
+				h.ReleaseOwners().Delete(t.Context(), event.DeleteEvent{Object: tc.was}, q)
+			})
+			renamed := requests(tc.was.Namespace, tc.was.Name, "renamed", "vault", false)
+			updated := enqueued(t, waiting, func(h *Handlers, q queue) {
+				h.ReleaseOwners().Update(t.Context(), event.UpdateEvent{ObjectOld: tc.was, ObjectNew: renamed}, q)
+			})
+			if !slices.Equal(deleted, tc.want) || !slices.Equal(updated, tc.want) {
+				t.Errorf("%s: enqueued are %v and %v, want %v", tc.reason, deleted, updated, tc.want)
 			}
 		})
 	}

@@ -1,0 +1,31 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The command kubectl-pintle is the plugin of kubectl for HelmReleases: kubectl pintle.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/pintle-dev/pintle/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	s := &cli.Session{
+		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+		Now:       time.Now,
+		Env:       os.Getenv,
+		Terminal:  term.IsTerminal(int(os.Stdout.Fd())),
+	}
+	code := s.Report(cli.Command(s).ExecuteContext(ctx))
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/view/request"
+)
+
+// wait has the flags of commands that wait.
+type wait struct {
+	wait    bool
+	timeout time.Duration
+}
+
+func (w *wait) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&w.wait, "wait", true, "If true, wait until the request was carried out, and end with exit code 1 if it fails.")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "The length of time to wait before giving up. The request stays.")
+}
+
+// actCommand returns a command that changes one HelmRelease and waits.
+func (s *Session) actCommand(cmd *cobra.Command, of func(hr *helmv2.HelmRelease, args []string) (request.Request, error)) *cobra.Command {
+	var w wait
+	w.add(cmd)
+	cmd.ValidArgsFunction = s.completeOne
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
+		if err != nil {
+			return err
+		}
+		r, err := of(hr.DeepCopy(), args)
+		if err != nil {
+			return err
+		}
+		changed := hr.DeepCopy()
+		r.Apply(changed)
+		// A merge patch of annotations cannot conflict, and may be repeated.
+		if err := c.Patch(cmd.Context(), changed, client.MergeFrom(hr)); err != nil {
+			return err
+		}
+		if !w.wait {
+			_, err := fmt.Fprintf(s.Out, "helmrelease.%s/%s requested\n", helmv2.Group, hr.Name)
+			return err
+		}
+		return s.await(cmd.Context(), w.timeout, func(ctx context.Context) (request.Progress, error) {
+			hr, err := c.reader.Release(ctx, c.namespace, args[0])
+			if err != nil {
+				return request.Progress{}, err
+			}
+			return r.Progress(hr, s.Now()), nil
+		})
+	}
+	return cmd
+}
+
+// pollInterval is the time between two reads while a command waits.
+const pollInterval = time.Second
+
+// await reads until something is done. It prints each new line of progress to the standard error
+// stream, and the result to the standard output. A read that fails is repeated.
+func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ctx context.Context) (request.Progress, error)) error {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	last := ""
+	for {
+		p, err := read(limited)
+		if err != nil {
+			p.Text = "not read, and repeated: " + err.Error()
+		}
+		switch {
+		case p.Done && p.Failed:
+			return fmt.Errorf("%s", text.Clean(p.Text))
+		case p.Done:
+			_, err := fmt.Fprintln(s.Out, text.Clean(p.Text))
+			return err
+		case p.Text != last && limited.Err() == nil:
+			_, _ = fmt.Fprintln(s.ErrOut, text.Clean(p.Text))
+			last = p.Text
+		}
+		select {
+		case <-ticker.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return fmt.Errorf("interrupted; the request stays: %s", text.Clean(last))
+			}
+			return fmt.Errorf("timed out after %s; the request stays: %s", timeout, text.Clean(last))
+		}
+	}
+}
+
+func reconcileCommand(s *Session) *cobra.Command {
+	var o request.ReconcileOptions
+	cmd := &cobra.Command{
+		Use:   "reconcile NAME",
+		Short: "Reconcile a release now",
+		Example: "  # Try a stalled release again\n" +
+			"  kubectl pintle reconcile web --reset\n\n" +
+			"  # Upgrade although nothing has changed\n" +
+			"  kubectl pintle reconcile web --force",
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&o.Force, "force", false, "Install or upgrade once, in any state.")
+	cmd.Flags().BoolVar(&o.Reset, "reset", false, "Reset the failure counters, so that a stalled release is tried again.")
+	return s.actCommand(cmd, func(hr *helmv2.HelmRelease, _ []string) (request.Request, error) {
+		return request.Reconcile(hr, o, s.Now())
+	})
+}
+
+func suspendCommand(s *Session) *cobra.Command {
+	reason, until, spec := "", "", false
+	cmd := &cobra.Command{
+		Use:   "suspend NAME",
+		Short: "Suspend a release: nothing is installed, upgraded or corrected",
+		Long: "Suspends a HelmRelease by the annotation pintle.dev/suspend, which an applier of manifests does not revert. " +
+			"A running action ends.\n\nhelm-controller ignores the annotation: --spec sets spec.suspend instead.",
+		Example: "  # Suspend a release for two hours\n" +
+			"  kubectl pintle suspend web --reason 'database maintenance' --until 2h",
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "by kubectl pintle", "Why the release is suspended, for other users.")
+	cmd.Flags().StringVar(&until, "until", "", "When the suspension ends: a time in RFC 3339, or a duration such as 2h. Empty means never.")
+	cmd.Flags().BoolVar(&spec, "spec", false, "Set spec.suspend instead of the annotation.")
+	cmd.MarkFlagsMutuallyExclusive("until", "spec")
+	return s.actCommand(cmd, func(*helmv2.HelmRelease, []string) (request.Request, error) {
+		end, err := s.timeOf(until)
+		return request.Suspend(reason, end, spec, s.Now()), err
+	})
+}
+
+func resumeCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "resume NAME",
+		Short: "Resume a suspended release, and reconcile it",
+		Long: "Removes the annotations of a suspension, and sets spec.suspend to false if it is true. " +
+			"If a manifest in Git sets spec.suspend, change it there too.",
+		Args: cobra.ExactArgs(1),
+	}
+	return s.actCommand(cmd, func(hr *helmv2.HelmRelease, _ []string) (request.Request, error) {
+		return request.Resume(hr, s.Now()), nil
+	})
+}
+
+func rollbackCommand(s *Session) *cobra.Command {
+	until := ""
+	cmd := &cobra.Command{
+		Use:   "rollback NAME REVISION",
+		Short: "Roll a release back to a revision, and hold it there",
+		Long: "Rolls a release back to a stored revision, and holds it there: changes of the spec have no effect until the annotation " +
+			"pintle.dev/rollback-to is removed, or its time is over.",
+		Example: "  # Go back to revision 3 until the revert has arrived\n" +
+			"  kubectl pintle rollback web 3 --until 2h\n\n" +
+			"  # Follow the spec again\n" +
+			"  kubectl annotate helmrelease web pintle.dev/rollback-to-",
+		Args: cobra.ExactArgs(2),
+	}
+	cmd.Flags().StringVar(&until, "until", "", "When the hold ends: a time in RFC 3339, or a duration such as 2h. Empty means never.")
+	return s.actCommand(cmd, func(_ *helmv2.HelmRelease, args []string) (request.Request, error) {
+		revision, err := strconv.Atoi(args[1])
+		if err != nil || revision < 1 {
+			return request.Request{}, fmt.Errorf("%q is no number of a revision: see kubectl pintle history %s", args[1], args[0])
+		}
+		end, err := s.timeOf(until)
+		return request.Rollback(revision, end, s.Now()), err
+	})
+}
+
+func testCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Run the tests of the chart on the newest revision",
+		Long:  "Runs the tests of the chart once, with the filters and the timeout of spec.test. No revision is made, and a failure is not remediated.",
+		Args:  cobra.ExactArgs(1),
+	}
+	return s.actCommand(cmd, func(hr *helmv2.HelmRelease, _ []string) (request.Request, error) {
+		return request.Test(hr, s.Now()), nil
+	})
+}
+
+// timeOf parses the end of a suspension or a hold; zero for an empty text.
+func (s *Session) timeOf(value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(value); err == nil && d > 0 {
+		return s.Now().Add(d), nil
+	}
+	end, err := time.Parse(time.RFC3339, value)
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("--until is %q, which is neither a time such as 2026-01-02T15:00:00Z nor a duration such as 2h", value)
+	case !end.After(s.Now()):
+		return time.Time{}, fmt.Errorf("--until is %q, which is over", value)
+	}
+	return end, nil
+}

@@ -1,0 +1,23 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line of kubectl-pintle. A command reads with package view/read, makes
+// a view, and prints it with package text, or as JSON or YAML.
+//
+// Files, top-down:
+//
+//	root.go    Command: all commands
+//	run.go     run: hooks
+//	history.go history
+//	values.go  values
+//	tree.go    tree
+//	plan.go    plan, approve, reject
+//	doctor.go  doctor
+//	act.go     reconcile, suspend, resume, rollback, test
+//	get.go     get
+//	why.go     why
+//	watch.go   get --watch
+//	logs.go    logs of the Pods of an Operation
+//	output.go  flag --output, and colours
+//	session.go flags of kubectl, and clients
+package cli

@@ -1,0 +1,53 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/view/doctor"
+	"github.com/pintle-dev/pintle/internal/view/read"
+)
+
+func doctorCommand(s *Session) *cobra.Command {
+	var account string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check an installation, and the migration from helm-controller",
+		Long: "Checks CRDs, controllers, source-controller, HelmReleases, and the rights of the ServiceAccounts that they act as.\n\n" +
+			"It only reads. All namespaces are checked, unless --namespace is set. The exit code is 1 if a check fails, or could not be made.",
+		Example: "  # Check an installation, or a cluster with helm-controller before the migration\n" +
+			"  kubectl pintle doctor\n\n" +
+			"  # Check the rights that releases would need with config/default\n" +
+			"  kubectl pintle doctor --default-service-account=default",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().StringVar(&account, "default-service-account", "",
+		"ServiceAccount of HelmReleases that name none, in place of that flag of the running controller.")
+	s.addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := s.out.check(); err != nil {
+			return err
+		}
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		options := read.DoctorOptions{Namespace: *s.flags.Namespace}
+		if cmd.Flags().Changed("default-service-account") {
+			options.DefaultServiceAccount = &account
+		}
+		report := doctor.Check(c.reader.Doctor(cmd.Context(), options))
+		err = s.print(report, func(w io.Writer, style text.Style) error { return text.Doctor(w, report, style) })
+		if err == nil && report.Failed+report.Unknown > 0 {
+			return errFailed
+		}
+		return err
+	}
+	return cmd
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/view"
+)
+
+func planCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan NAME",
+		Short: "Show what the next action of a release would change",
+		Long: "Shows the ReleasePlan of a HelmRelease: objects, fields, images, keys of values and hooks. It has no values of Secrets.\n\n" +
+			"A plan exists while a change waits for approval, and if one is requested with the annotation pintle.dev/plan.",
+		Example: "  # Request a plan, and show it\n" +
+			"  kubectl annotate helmrelease web --overwrite pintle.dev/plan=\"$(date -Iseconds)\"\n" +
+			"  kubectl pintle plan web",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.completeOne,
+	}
+	s.addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.out.check(); err != nil {
+			return err
+		}
+		_, plan, err := s.plan(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		v := view.PlanOf(plan)
+		return s.print(v, func(w io.Writer, style text.Style) error { return text.Plan(w, v, style) })
+	}
+	return cmd
+}
+
+// plan returns the plan of a release.
+func (s *Session) plan(ctx context.Context, name string) (*connection, *v1alpha1.ReleasePlan, error) {
+	c, err := s.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	plan := &v1alpha1.ReleasePlan{}
+	return c, plan, c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, plan)
+}
+
+func approveCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approve NAME",
+		Short: "Approve the plan of a release",
+		Long: "Sets spec.approved of the ReleasePlan to its digest, and spec.approvedBy to the user of the kubeconfig. " +
+			"The approval counts for this digest only.",
+		Example: "  # Approve the plan that was shown before\n" +
+			"  kubectl pintle plan web\n" +
+			"  kubectl pintle approve web --digest sha256:...",
+	}
+	return decideCommand(s, cmd, "approved", func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+		review := &authenticationv1.SelfSubjectReview{}
+		if err := c.Create(ctx, review); err != nil {
+			return fmt.Errorf("the API server does not tell which user approves: %w", err)
+		}
+		return view.Approve(plan, seen, review.Status.UserInfo.Username)
+	})
+}
+
+func rejectCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reject NAME",
+		Short: "Reject the plan of a release",
+		Long:  "Sets spec.rejected of the ReleasePlan to its digest. The plan is not applied. A change of the inputs makes another plan.",
+	}
+	return decideCommand(s, cmd, "rejected", func(_ context.Context, _ *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+		return view.Reject(plan, seen)
+	})
+}
+
+// decideCommand returns a command that decides about a plan.
+func decideCommand(s *Session, cmd *cobra.Command, done string, decide func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error) *cobra.Command {
+	seen := ""
+	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), s.completeOne
+	cmd.Flags().StringVar(&seen, "digest", "", "The digest of the plan that was looked at. If the plan is another one by now, nothing is changed.")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, plan, err := s.plan(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		before := plan.DeepCopy()
+		if err := decide(cmd.Context(), c, plan, seen); err != nil {
+			return err
+		}
+		if err := c.Patch(cmd.Context(), plan, client.MergeFrom(before)); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Out, "releaseplan.%s/%s %s: %s\n", v1alpha1.Group, plan.Name, done, plan.Status.Digest)
+		return err
+	}
+	return cmd
+}

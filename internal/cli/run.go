@@ -1,0 +1,89 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/view/request"
+)
+
+// logPatience is how long a log may last after its Operation has ended.
+const logPatience = 5 * time.Second
+
+func runCommand(s *Session) *cobra.Command {
+	var w wait
+	kind := ""
+	cmd := &cobra.Command{
+		Use:   "run NAME HOOK",
+		Short: "Run a hook of the chart as an Operation, with its logs",
+		Long: "Creates an Operation that runs one hook of the release, by its name, or all hooks of an event such as test or pre-upgrade.\n\n" +
+			"The logs of its Pods are printed without values of Secrets. Ctrl-C ends the command, and not the Operation.",
+		Example: "  # Run the hook web-migrate\n" +
+			"  kubectl pintle run web web-migrate\n\n" +
+			"  # Run all hooks of an event\n" +
+			"  kubectl pintle run web pre-upgrade",
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return request.HookEvents(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return s.completeOne(cmd, args, prefix)
+		},
+	}
+	w.add(cmd)
+	cmd.Flags().StringVar(&kind, "type", string(opsv1alpha1.TypeRunCommand), "Type of the Operation, for users and dashboards.")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
+		if err != nil {
+			return err
+		}
+		op := request.Hook(hr.Namespace, hr.Name, args[1], s.Now())
+		op.Spec.Type = opsv1alpha1.OperationType(kind)
+		if err := c.Create(cmd.Context(), op); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(s.ErrOut, "operation.%s/%s created\n", opsv1alpha1.Group, op.Name); err != nil || !w.wait {
+			return err
+		}
+		logs := s.newLogs(cmd.Context(), c, hr)
+		err = s.await(cmd.Context(), w.timeout, func(ctx context.Context) (request.Progress, error) {
+			now := &opsv1alpha1.Operation{}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(op), now); err != nil {
+				return request.Progress{}, err
+			}
+			p := request.OperationProgress(now)
+			logs.follow(now)
+			if p.Done && !logs.wait(logPatience) {
+				s.printTail(now)
+			}
+			return p, nil
+		})
+		return err
+	}
+	return cmd
+}
+
+// printTail prints the ends of logs that the controller has stored.
+func (s *Session) printTail(op *opsv1alpha1.Operation) {
+	if op.Status.Outputs == nil {
+		return
+	}
+	for _, l := range op.Status.Outputs.LogTail {
+		for _, line := range linesOf(l.Text) {
+			_, _ = fmt.Fprintf(s.Out, "%s: %s\n", text.Clean(l.Container), text.Clean(line))
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+)
+
+// hookPod is the Pod of the Operation, whose UID is empty in the client of the tests.
+func hookPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "migrate-abc", Labels: map[string]string{opsv1alpha1.LabelOperation: ""}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "migrate", EnvFrom: []corev1.EnvFromSource{
+			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "database"}}},
+		}}}},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "migrate", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}},
+	}
+}
+
+// ended makes an Operation end.
+func ended(phase opsv1alpha1.OperationPhase, condition, message string) func(op *opsv1alpha1.Operation) {
+	return func(op *opsv1alpha1.Operation) {
+		op.Status = opsv1alpha1.OperationStatus{
+			Phase:      phase,
+			Conditions: []metav1.Condition{{Type: condition, Status: "True", Message: message}},
+			Outputs:    &opsv1alpha1.Outputs{LogTail: []opsv1alpha1.ContainerLog{{Container: "migrate", Text: "stored line\n"}}},
+		}
+	}
+}
+
+func runWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, "cluster.yaml")
+	w.objects = append(w.objects, hookPod(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "database"}, Data: map[string][]byte{"password": []byte("correct horse")}})
+	w.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("connecting with correct horse\nmigrated \x1b[1m3 tables\n")), nil
+	}
+	return w
+}
+
+// TestRun: the logs of a hook are shown without values of Secrets, and the result is the exit code.
+func TestRun(t *testing.T) {
+	w := runWorld(t)
+	w.operate = ended(opsv1alpha1.PhaseSucceeded, opsv1alpha1.ConditionSucceeded, "Job web-migrate completed")
+	w.golden("run", "run web web-migrate")
+	w.golden("run-errors", "run missing hook", "run web")
+	var ops opsv1alpha1.OperationList
+	if err := w.client.List(t.Context(), &ops); err != nil || len(ops.Items) != 1 || ops.Items[0].Spec.Parameters.HookName != "web-migrate" {
+		t.Errorf("%v, the Operations are %v", err, ops.Items)
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	w := runWorld(t)
+	w.operate = func(op *opsv1alpha1.Operation) {
+		ended(opsv1alpha1.PhaseFailed, opsv1alpha1.ConditionFailed, "there is no hook web-migrat")(op)
+		op.Status.Hooks = []opsv1alpha1.HookReference{{Name: "web-migrate", Kind: "Job", Events: []string{"pre-upgrade"}}}
+	}
+	w.golden("run-failed", "run web web-migrat")
+}
+
+// TestRunWithoutSecrets: if a Secret of the Pod cannot be read, only the log that the controller has
+// redacted is shown.
+func TestRunWithoutSecrets(t *testing.T) {
+	w := runWorld(t)
+	w.operate = ended(opsv1alpha1.PhaseSucceeded, opsv1alpha1.ConditionSucceeded, "done")
+	w.forbidden["Secret"] = true
+	w.golden("run-without-secrets", "run web web-migrate")
+}

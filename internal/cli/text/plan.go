@@ -1,0 +1,123 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/view"
+)
+
+// fewFields is the number of fields of a change that are printed without Wide.
+const fewFields = 10
+
+// Plan prints a plan.
+func Plan(w io.Writer, v view.Plan, style Style) error {
+	var b strings.Builder
+	p := v.Content
+	fmt.Fprintf(&b, "%s\n", style.paint(planColor(v.State), Clean(v.Sentence)))
+	if p.Digest == "" {
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "\n%s of %s/%s: %s\nDigest: %s\n", p.Action, v.Namespace, v.Name, Clean(versions(p)), Clean(p.Digest))
+	s := p.Summary
+	fmt.Fprintf(&b, "%d to create, %d to update, %d to replace, %d to delete, %d refused, %d unchanged\n", s.Create, s.Update, s.Replace, s.Delete, s.Refused, s.Unchanged)
+	if s.Destructive > 0 {
+		fmt.Fprintf(&b, "%s\n", style.paint(red, fmt.Sprintf("%d destructive changes: data may be lost", s.Destructive)))
+	}
+	changes(&b, "Changes", p.Changes, style)
+	changes(&b, "CRDs", p.CRDs, style)
+	section(&b, "Images", len(p.Images), func(i int) string {
+		image := p.Images[i]
+		return fmt.Sprintf("%s, container %s: %s to %s", image.Object, image.Container, or(image.From), or(image.To))
+	})
+	section(&b, "Values", len(p.Values), func(i int) string { return p.Values[i].Key + " (" + p.Values[i].Layer + ")" })
+	section(&b, "Hooks", len(p.Hooks), func(i int) string { return p.Hooks[i].Name + " (" + strings.Join(p.Hooks[i].Events, ", ") + ")" })
+	section(&b, "Warnings", len(p.Warnings), func(i int) string { return p.Warnings[i] })
+	if p.Omitted > 0 {
+		fmt.Fprintf(&b, "\n%d entries are left out, because the plan is too large.\n", p.Omitted)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func versions(p v1alpha1.ReleasePlanStatus) string {
+	from, to := "nothing", "nothing"
+	if p.From != nil {
+		from = fmt.Sprintf("%s (revision %d)", p.From.Chart, p.From.Revision)
+	}
+	if p.To != nil {
+		to = p.To.Chart
+		if p.To.Source != "" {
+			to += " (source " + p.To.Source + ")"
+		}
+	}
+	return from + " to " + to
+}
+
+func changes(b *strings.Builder, title string, all []v1alpha1.PlanChange, style Style) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, c := range all {
+		object := view.Object{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}.String()
+		line := fmt.Sprintf("%-7s  %s", c.Change, Clean(object))
+		if c.Destructive {
+			line += " (destructive)"
+		}
+		if c.Reason != "" {
+			line += ": " + Clean(c.Reason)
+		}
+		fmt.Fprintf(b, "  %s\n", style.paint(changeColor(c.Change), line))
+		for i, f := range c.Fields {
+			if i == fewFields && !style.Wide {
+				fmt.Fprintf(b, "             and %d more fields (-o wide shows all)\n", len(c.Fields)-fewFields)
+				break
+			}
+			taken := ""
+			if f.TakenFrom != "" {
+				taken = ", taken from " + f.TakenFrom
+			}
+			fmt.Fprintf(b, "             %s\n", Clean(fmt.Sprintf("%s: %s to %s%s", f.Path, or(f.From), or(f.To), taken)))
+		}
+	}
+}
+
+// section prints a title and one line for each entry; nothing without entries.
+func section(b *strings.Builder, title string, n int, line func(i int) string) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for i := range n {
+		fmt.Fprintf(b, "  %s\n", Clean(line(i)))
+	}
+}
+
+func planColor(state string) color {
+	switch state {
+	case v1alpha1.ReasonApplied, v1alpha1.ReasonApproved, v1alpha1.ReasonNotRequired:
+		return green
+	case v1alpha1.ReasonAwaitingApproval, "Computing":
+		return yellow
+	}
+	return red
+}
+
+func changeColor(c v1alpha1.ChangeKind) color {
+	switch c {
+	case v1alpha1.ChangeCreate:
+		return green
+	case v1alpha1.ChangeUpdate, v1alpha1.ChangeReplace:
+		return yellow
+	case v1alpha1.ChangeDelete, v1alpha1.ChangeRefused:
+		return red
+	}
+	return plain
+}

@@ -1,0 +1,122 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/view"
+)
+
+// fewEvents is the number of events that are printed without Wide.
+const fewEvents = 5
+
+// fewLines is the number of log lines of a container that are printed without Wide.
+const fewLines = 20
+
+// Why prints the state of one release.
+func Why(w io.Writer, v view.Why, style Style) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", style.paint(stateColor(v.Release.State), Clean(v.Sentence)))
+	if v.Cause != nil {
+		cause(&b, v.Cause, style)
+	}
+	fmt.Fprintf(&b, "\nNext:  %s\n", Clean(v.Next))
+	if v.Do != "" {
+		fmt.Fprintf(&b, "Do:    %s\n       %s\n", Clean(v.Do), Clean(v.Link))
+	}
+	conditions(&b, v.Conditions, style)
+	events(&b, v.Events, style)
+	unread(&b, v.Unread, style)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func cause(b *strings.Builder, c *view.Cause, style Style) {
+	from := ""
+	if !c.Live {
+		from = " (from the last event)"
+	}
+	fmt.Fprintf(b, "\nCause%s: %s\n", from, style.paint(red, Clean(c.Summary)))
+	for _, line := range c.Details {
+		fmt.Fprintf(b, "  %s\n", Clean(line))
+	}
+	for _, l := range c.Logs {
+		logs(b, l, style)
+	}
+}
+
+func logs(b *strings.Builder, l view.Log, style Style) {
+	title := "Log"
+	if l.Container != "" {
+		title = fmt.Sprintf("Log of container %s in Pod %s", l.Container, l.Pod)
+	}
+	fmt.Fprintf(b, "\n%s:\n", Clean(title))
+	lines := l.Lines
+	if len(lines) > fewLines && !style.Wide {
+		lines = lines[len(lines)-fewLines:]
+		fmt.Fprintf(b, "  %s\n", style.paint(faint, fmt.Sprintf("… %d lines before (-o wide shows them)", len(l.Lines)-fewLines)))
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s\n", Clean(line))
+	}
+}
+
+func conditions(b *strings.Builder, all []view.Condition, style Style) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\nConditions:\n")
+	t := newTable(style, "TYPE", "STATUS", "REASON", "AGE", "MESSAGE")
+	rows := make([][]cell, 0, len(all))
+	for _, c := range all {
+		rows = append(rows, []cell{{text: c.Type}, {text: c.Status}, {text: c.Reason}, {text: style.age(&c.Since)}, {text: c.Message}})
+	}
+	t.indented(b, rows)
+}
+
+func events(b *strings.Builder, all []view.Event, style Style) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\nEvents:\n")
+	t := newTable(style, "LAST SEEN", "TYPE", "REASON", "COUNT", "MESSAGE")
+	var rows [][]cell
+	for i, e := range all {
+		if i == fewEvents && !style.Wide {
+			break
+		}
+		c := cell{text: e.Type}
+		if e.Type == "Warning" {
+			c.color = yellow
+		}
+		rows = append(rows, []cell{{text: style.age(since(e.Last))}, c, {text: e.Reason}, {text: strconv.Itoa(int(e.Count))}, {text: e.Message}})
+	}
+	t.indented(b, rows)
+	if more := len(all) - len(rows); more > 0 {
+		fmt.Fprintf(b, "  and %d more (-o wide shows all)\n", more)
+	}
+}
+
+func since(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// unread prints what could not be read.
+func unread(b *strings.Builder, all []string, style Style) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\nNot read:\n")
+	for _, line := range all {
+		fmt.Fprintf(b, "  %s\n", style.paint(yellow, Clean(line)))
+	}
+}

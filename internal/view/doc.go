@@ -1,0 +1,21 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package view makes plain data that shows users the state of HelmReleases: what the state is, why,
+// what a release waits for, and what happens next. kubectl-pintle prints the data, and a page can
+// show the same. It is pure: package view/read reads the cluster.
+//
+// Files, top-down:
+//
+//	why.go      Why: the cause, conditions and events of one HelmRelease
+//	next.go     the state in one sentence, and what happens next
+//	values.go   the values of a release, and their layers
+//	remedy.go   what to do about a reason
+//	plan.go     Plan: a ReleasePlan
+//	tree.go     Tree: the objects of a release, and what they own
+//	history.go  the revisions of a release
+//	release.go  Release: one HelmRelease in a list
+//	state.go    State: the state of a HelmRelease in one word
+//	waits.go    what a release waits for
+//	objects.go  references to objects
+package view

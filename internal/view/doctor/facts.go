@@ -1,0 +1,123 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Facts are the input of Check.
+type Facts struct {
+	Now         time.Time
+	CRDs        []CRD
+	Controllers []Controller
+	Leases      []Lease
+	Source      Source
+	Releases    []helmv2.HelmRelease
+	// Pending are the records of revisions that an action has left, or is working on.
+	Pending []Record
+	Rights  []Rights
+	// Unread lists what could not be read.
+	Unread []Unread
+}
+
+// Resources in Facts.Unread.
+const (
+	ResourceCRDs        = "CustomResourceDefinitions"
+	ResourceDeployments = "Deployments"
+	ResourceLeases      = "Leases"
+	ResourceReleases    = "HelmReleases"
+	ResourceRecords     = "Secrets of release records"
+	ResourceRights      = "rights of ServiceAccounts"
+	ResourceAccounts    = "ServiceAccounts"
+	ResourcePolicies    = "NetworkPolicies"
+	ResourceEndpoints   = "EndpointSlices"
+)
+
+// unread reports whether a resource could not be read.
+func (f Facts) unread(resource string) bool {
+	for _, u := range f.Unread {
+		if u.Resource == resource {
+			return true
+		}
+	}
+	return false
+}
+
+// Unread is a resource that could not be read.
+type Unread struct {
+	// Resource is what was to be read, such as "Deployments".
+	Resource string
+	Error    string
+}
+
+// CRD is a CustomResourceDefinition. Found is false if it does not exist.
+type CRD struct {
+	Name  string
+	Found bool
+	// Served and Declared are versions in the spec, and Stored are those in the status.
+	Served, Declared, Stored []string
+}
+
+// Controller is a Deployment that looks like a controller of HelmReleases.
+type Controller struct {
+	Namespace, Name, Image string
+	Replicas, Ready        int32
+	ServiceAccount         string
+	// Refused is the error of its arguments as Pintle parses them. If Parsed is false, the values of
+	// flags are not known.
+	Refused string
+	Parsed  bool
+	// The values of its flags.
+	Selector, DefaultServiceAccount, EventsAddr string
+	AllNamespaces, LeaderElection               bool
+}
+
+// Lease is a Lease of leader election.
+type Lease struct {
+	Namespace, Name, Holder string
+	Renewed                 time.Time
+	Duration                time.Duration
+}
+
+// isHeld reports whether a process renews the Lease.
+func (l Lease) isHeld(now time.Time) bool {
+	return l.Holder != "" && now.Sub(l.Renewed) <= l.Duration+leaseSlack
+}
+
+// leaseSlack is the difference that the clocks of the controller and of the user may have.
+const leaseSlack = 30 * time.Second
+
+// Source is the state of source-controller.
+type Source struct {
+	// Namespace is empty if no Deployment was found.
+	Namespace, Name string
+	Ready           int32
+	// Endpoints is the number of ready addresses of its Service; -1 if they were not read.
+	Endpoints int
+	// Isolated is true if NetworkPolicies in its namespace allow no other namespace.
+	Isolated bool
+	// Notifications is true if notification-controller is installed.
+	Notifications bool
+}
+
+// Record is a release record of a pending revision.
+type Record struct {
+	Namespace, Release, Status string
+	Revision                   string
+	Since                      time.Time
+}
+
+// Rights are the rights of one identity that releases act as.
+type Rights struct {
+	Namespace, ServiceAccount string
+	// Missing is true if the ServiceAccount does not exist.
+	Missing bool
+	// Denied are requests that are not allowed, such as "list secrets in apps".
+	Denied []string
+	// Releases are the names of HelmReleases.
+	Releases []string
+}

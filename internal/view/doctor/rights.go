@@ -1,0 +1,46 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+)
+
+// rights checks the identities that releases act as.
+func rights(f Facts) []Finding {
+	var all []Finding
+	for _, r := range f.Rights {
+		account := r.Namespace + "/" + r.ServiceAccount
+		switch {
+		case r.Missing:
+			all = append(all, Finding{
+				Level: Failed, Check: "Rights", Objects: r.Releases,
+				What:    fmt.Sprintf("ServiceAccount %s does not exist, and %s as it", account, acts(len(r.Releases))),
+				Meaning: "No action can start. Nothing is changed, and the releases stay installed.",
+				Do: fmt.Sprintf("kubectl create serviceaccount %s --namespace %s && "+
+					"kubectl create rolebinding %s --namespace %s --clusterrole=admin --serviceaccount=%s:%s",
+					r.ServiceAccount, r.Namespace, r.ServiceAccount, r.Namespace, r.Namespace, r.ServiceAccount),
+			})
+		case len(r.Denied) > 0:
+			all = append(all, Finding{
+				Level: Failed, Check: "Rights", Objects: r.Releases,
+				What:    fmt.Sprintf("ServiceAccount %s may not %s; %s as it", account, list(r.Denied), acts(len(r.Releases))),
+				Meaning: "Actions that need these rights fail with Forbidden. What is installed stays.",
+				Do: fmt.Sprintf("Bind it a role with these rights, such as: kubectl create rolebinding %s --namespace %s --clusterrole=admin --serviceaccount=%s:%s",
+					r.ServiceAccount, r.Namespace, r.Namespace, r.ServiceAccount),
+			})
+		}
+	}
+	if len(all) == 0 && len(f.Rights) > 0 && !f.unread(ResourceRights) {
+		all = append(all, Finding{Level: OK, Check: "Rights", What: fmt.Sprintf("%s that releases act as: each has the rights to release records and to the kinds of its releases", count(len(f.Rights), "ServiceAccount"))})
+	}
+	return all
+}
+
+func acts(n int) string {
+	if n == 1 {
+		return "1 release acts"
+	}
+	return fmt.Sprintf("%d releases act", n)
+}

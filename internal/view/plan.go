@@ -1,0 +1,90 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"fmt"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+)
+
+// Plan is a ReleasePlan.
+type Plan struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is Computing, Failed, Refused, Rejected, AwaitingApproval, Approved, NotRequired, Applied
+	// or ApplyFailed.
+	State string `json:"state"`
+	// Sentence is the state in one sentence.
+	Sentence   string                     `json:"sentence"`
+	ApprovedBy string                     `json:"approvedBy,omitempty"`
+	Content    v1alpha1.ReleasePlanStatus `json:"content"`
+}
+
+// PlanOf returns the view of a ReleasePlan. Its content has no values of Secrets.
+func PlanOf(p *v1alpha1.ReleasePlan) Plan {
+	v := Plan{Namespace: p.Namespace, Name: p.Name, ApprovedBy: p.Spec.ApprovedBy, Content: p.Status}
+	find := func(kind string) metav1.Condition {
+		if c := apimeta.FindStatusCondition(p.Status.Conditions, kind); c != nil {
+			return *c
+		}
+		return metav1.Condition{}
+	}
+	ready, approved, applied := find(v1alpha1.ConditionReady), find(v1alpha1.ConditionApproved), find(v1alpha1.ConditionApplied)
+	switch {
+	case p.Status.Digest == "" && ready.Status == "":
+		v.State, v.Sentence = "Computing", "The plan is not computed yet."
+	case applied.Status == metav1.ConditionTrue:
+		v.State, v.Sentence = v1alpha1.ReasonApplied, "The plan was applied. It is deleted an hour later."
+	case applied.Reason == v1alpha1.ReasonFailed:
+		v.State, v.Sentence = "ApplyFailed", "The action of the plan has failed: "+applied.Message
+	case ready.Status == metav1.ConditionFalse:
+		v.State, v.Sentence = ready.Reason, "The plan cannot be applied: "+ready.Message
+	case approved.Status == metav1.ConditionTrue && approved.Reason == v1alpha1.ReasonNotRequired:
+		v.State, v.Sentence = approved.Reason, "No policy requires an approval."
+	case approved.Status == metav1.ConditionTrue:
+		v.State, v.Sentence = v1alpha1.ReasonApproved, fmt.Sprintf("The plan is approved by %s, and applied next.", or(p.Spec.ApprovedBy, "an unnamed user"))
+	default:
+		v.State, v.Sentence = or(approved.Reason, v1alpha1.ReasonAwaitingApproval), waitsFor(approved.Reason)
+	}
+	return v
+}
+
+func waitsFor(reason string) string {
+	if reason == v1alpha1.ReasonRejected {
+		return "The plan is rejected. Nothing is changed until there is another plan."
+	}
+	return "The plan waits for approval. Nothing is changed until then."
+}
+
+// Approve sets the approval of a plan. It fails if the plan cannot be approved, or has another digest
+// than the one that the user has seen; empty means any.
+func Approve(p *v1alpha1.ReleasePlan, seen, user string) error {
+	v := PlanOf(p)
+	switch {
+	case p.Status.Digest == "":
+		return fmt.Errorf("plan %s/%s is not computed: %s", p.Namespace, p.Name, v.Sentence)
+	case seen != "" && seen != p.Status.Digest:
+		return fmt.Errorf("plan %s/%s is another one by now, with digest %s: look at it first; nothing was approved", p.Namespace, p.Name, p.Status.Digest)
+	case v.State == v1alpha1.ReasonRefused, v.State == v1alpha1.ReasonFailed:
+		return fmt.Errorf("plan %s/%s cannot be approved: %s", p.Namespace, p.Name, v.Sentence)
+	}
+	p.Spec.Approved, p.Spec.ApprovedBy, p.Spec.Rejected = p.Status.Digest, user, ""
+	return nil
+}
+
+// Reject rejects a plan, with the same checks as Approve.
+func Reject(p *v1alpha1.ReleasePlan, seen string) error {
+	switch {
+	case p.Status.Digest == "":
+		return fmt.Errorf("plan %s/%s is not computed: %s", p.Namespace, p.Name, PlanOf(p).Sentence)
+	case seen != "" && seen != p.Status.Digest:
+		return fmt.Errorf("plan %s/%s is another one by now, with digest %s: look at it first; nothing was rejected", p.Namespace, p.Name, p.Status.Digest)
+	}
+	p.Spec.Rejected = p.Status.Digest
+	return nil
+}

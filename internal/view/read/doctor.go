@@ -1,0 +1,119 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package read
+
+import (
+	"context"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/view/doctor"
+)
+
+// DoctorOptions select what is checked.
+type DoctorOptions struct {
+	// Namespace restricts the HelmReleases; empty means all namespaces.
+	Namespace string
+	// DefaultServiceAccount replaces the flag of the controller, if it is set.
+	DefaultServiceAccount *string
+}
+
+// Doctor returns the facts of an installation.
+func (r *Reader) Doctor(ctx context.Context, o DoctorOptions) doctor.Facts {
+	d := &examination{Reader: r, facts: doctor.Facts{Now: r.Now()}}
+	d.readCRDs(ctx)
+	d.readControllers(ctx)
+	d.readLeases(ctx)
+	d.readReleases(ctx, o.Namespace)
+	d.readPending(ctx, o.Namespace)
+	d.readRights(ctx, o)
+	return d.facts
+}
+
+func (d *examination) readCRDs(ctx context.Context) {
+	names := doctor.OptionalCRDs()
+	for name := range doctor.RequiredCRDs() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		err := d.Client.Get(ctx, client.ObjectKey{Name: name}, crd)
+		fact := doctor.CRD{Name: name, Found: err == nil}
+		if err != nil && !apierrors.IsNotFound(err) {
+			d.unread(doctor.ResourceCRDs, err)
+			continue
+		}
+		for _, v := range crd.Spec.Versions {
+			fact.Declared = append(fact.Declared, v.Name)
+			if v.Served {
+				fact.Served = append(fact.Served, v.Name)
+			}
+		}
+		fact.Stored = crd.Status.StoredVersions
+		d.facts.CRDs = append(d.facts.CRDs, fact)
+	}
+}
+
+func (d *examination) readReleases(ctx context.Context, namespace string) {
+	list, err := d.Releases(ctx, namespace)
+	switch {
+	case apimeta.IsNoMatchError(err), apierrors.IsNotFound(err):
+		// The check of the CRD reports it.
+	case err != nil:
+		d.unread(doctor.ResourceReleases, err)
+	default:
+		d.facts.Releases = list.Items
+	}
+}
+
+// readPending reads the metadata of the records of pending revisions, and no content.
+func (d *examination) readPending(ctx context.Context, namespace string) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("SecretList"))
+	list.APIVersion, list.Kind = "v1", "SecretList"
+	selector := client.MatchingLabelsSelector{Selector: pendingRecords()}
+	if err := d.Client.List(ctx, list, client.InNamespace(namespace), selector, client.Limit(pageSize)); err != nil {
+		d.unread(doctor.ResourceRecords, err)
+		return
+	}
+	for _, record := range list.Items {
+		d.facts.Pending = append(d.facts.Pending, doctor.Record{
+			Namespace: record.Namespace, Release: record.Labels["name"], Revision: record.Labels["version"],
+			Status: record.Labels["status"], Since: record.CreationTimestamp.Time,
+		})
+	}
+}
+
+// readRights reads the rights of each identity that releases act as.
+func (d *examination) readRights(ctx context.Context, o DoctorOptions) {
+	usual := ""
+	for _, c := range d.facts.Controllers {
+		if c.DefaultServiceAccount != "" {
+			usual = c.DefaultServiceAccount
+		}
+	}
+	if o.DefaultServiceAccount != nil {
+		usual = *o.DefaultServiceAccount
+	}
+	byAccount := map[client.ObjectKey][]*helmv2.HelmRelease{}
+	for i := range d.facts.Releases {
+		hr := &d.facts.Releases[i]
+		name := hr.Spec.ServiceAccountName
+		if name == "" {
+			name = usual
+		}
+		if name != "" && hr.Spec.KubeConfig == nil {
+			key := client.ObjectKey{Namespace: hr.Namespace, Name: name}
+			byAccount[key] = append(byAccount[key], hr)
+		}
+	}
+	d.facts.Rights = d.rightsOf(ctx, byAccount)
+}

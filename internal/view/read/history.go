@@ -1,0 +1,154 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package read
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/manifest"
+)
+
+// Record is the content of a release record.
+type Record struct {
+	release.Revision
+	manifest.Side
+}
+
+// Stored reads the record of a revision; nil if there is none.
+type Stored func(ctx context.Context, target release.Target, version int) (*Record, error)
+
+// Storage returns a Stored that reads from the API server of a getter.
+func Storage(getter genericclioptions.RESTClientGetter) Stored {
+	return func(ctx context.Context, target release.Target, version int) (*Record, error) {
+		live, err := storage.ReadLive(ctx, getter, target, version, nil)
+		if err != nil || live.Release == nil {
+			return nil, err
+		}
+		return &Record{Revision: live.Revision, Side: manifest.Side{
+			Manifest: live.Release.Manifest, Values: live.Release.Config, Secrets: longOnes(redact.SecretsOf(live.Release).Values),
+		}}, nil
+	}
+}
+
+// minSecret is the minimum length of texts of Secrets in a chart that are redacted elsewhere: charts
+// put names and switches into Secrets as well.
+const minSecret = 8
+
+func longOnes(texts []string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return len(s) < minSecret })
+}
+
+// maxRevisions is the number of revisions whose records are read. Older ones are listed by their
+// labels.
+const maxRevisions = 20
+
+// target returns the Helm release of a HelmRelease: the one that exists, or else that of the spec.
+func (r *Reader) target(hr *helmv2.HelmRelease) release.Target {
+	target := inputs.NewResolver(r.Client, r.Client, nil).Basics(hr, release.Suspension{}).Target
+	if len(hr.Status.History) > 0 {
+		target.Name, target.Namespace = hr.Status.History[0].Name, hr.Status.History[0].Namespace
+	}
+	if hr.Status.StorageNamespace != "" {
+		target.StorageNamespace = hr.Status.StorageNamespace
+	}
+	return target
+}
+
+// History returns the records of a release. Records that cannot be read have the reason.
+func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Record, error) {
+	if err := here(hr); err != nil {
+		return nil, err
+	}
+	target := r.target(hr)
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
+	of := client.MatchingLabels{"owner": "helm", "name": target.Name}
+	if err := r.Client.List(ctx, list, client.InNamespace(target.StorageNamespace), of); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int { return versionOf(&b) - versionOf(&a) })
+	var all []view.Record
+	for i := range list.Items {
+		item := &list.Items[i]
+		record := view.Record{ApprovedBy: item.Annotations[v1alpha1.AnnotationApprovedBy]}
+		record.Version, record.Status = versionOf(item), helmv2.ReleaseStatus(item.Labels["status"])
+		if i >= maxRevisions {
+			record.Unread = fmt.Sprintf("only the %d newest records are read", maxRevisions)
+			all = append(all, record)
+			continue
+		}
+		switch stored, err := r.Stored(ctx, target, record.Version); {
+		case err != nil:
+			record.Unread = strings.Join(strings.Fields(err.Error()), " ")
+		case stored != nil:
+			record.Revision = stored.Revision
+			record.Modified = later(stored.Modified, item.Labels["modifiedAt"])
+			record.Description = diagnosis.Redact(stored.Description, stored.Secrets)
+		}
+		all = append(all, record)
+	}
+	return all, nil
+}
+
+// Sides returns two revisions of a release for a comparison.
+func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int) (a, b manifest.Side, err error) {
+	if err := here(hr); err != nil {
+		return a, b, err
+	}
+	want, err := inputs.NewResolver(r.Client, r.Client, nil).Values(ctx, hr)
+	if err != nil {
+		return a, b, fmt.Errorf("the values cannot be redacted, because spec.valuesFrom cannot be read: %w", err)
+	}
+	for version, side := range map[int]*manifest.Side{from: &a, to: &b} {
+		record, err := r.Stored(ctx, r.target(hr), version)
+		if err != nil {
+			return a, b, err
+		}
+		if record == nil {
+			return a, b, fmt.Errorf("revision %d is not stored", version)
+		}
+		*side = record.Side
+		// An earlier revision may have earlier values of the Secrets.
+		side.Secrets = slices.Concat(side.Secrets, want.Secrets, plan.Former(record.Values, want.Layers()))
+	}
+	return a, b, nil
+}
+
+// here returns an error for a release in another cluster.
+func here(hr *helmv2.HelmRelease) error {
+	if hr.Spec.KubeConfig != nil {
+		return fmt.Errorf("the release of %s/%s is in another cluster, which only the controller reads: use helm there", hr.Namespace, hr.Name)
+	}
+	return nil
+}
+
+func versionOf(item *metav1.PartialObjectMetadata) int {
+	version, _ := strconv.Atoi(item.Labels["version"])
+	return version
+}
+
+// later returns the time in a label, if there is one that is later than a time.
+func later(at time.Time, seconds string) time.Time {
+	if n, err := strconv.ParseInt(seconds, 10, 64); err == nil && time.Unix(n, 0).After(at) {
+		return time.Unix(n, 0).UTC()
+	}
+	return at
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package read
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/view/doctor"
+)
+
+// Scheme returns a scheme with all kinds that views are made of.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, helmv2.AddToScheme, v1alpha1.AddToScheme, opsv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return scheme, nil
+}
+
+// Reader reads facts. It is safe for concurrent use.
+type Reader struct {
+	Client client.Reader
+	// Mapper maps kinds to resources.
+	Mapper apimeta.RESTMapper
+	// Allowed reports whether a user has a right.
+	Allowed Allowed
+	// Examine reads the Pods, events and logs of objects that are not ready. Nil leaves them out.
+	Examine Examine
+	// Stored reads release records.
+	Stored Stored
+	Now    func() time.Time
+}
+
+// pageSize is the number of objects that one answer of the API server has.
+const pageSize = 500
+
+// Releases returns the HelmReleases of a namespace, or of all namespaces if it is empty, and the
+// resource version of the list.
+func (r *Reader) Releases(ctx context.Context, namespace string) (*helmv2.HelmReleaseList, error) {
+	all := &helmv2.HelmReleaseList{}
+	options := &client.ListOptions{Namespace: namespace, Limit: pageSize}
+	for {
+		page := &helmv2.HelmReleaseList{}
+		if err := r.Client.List(ctx, page, options); err != nil {
+			return nil, err
+		}
+		all.Items, all.ListMeta = append(all.Items, page.Items...), page.ListMeta
+		if options.Continue = page.Continue; page.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
+// Release returns one HelmRelease.
+func (r *Reader) Release(ctx context.Context, namespace, name string) (*helmv2.HelmRelease, error) {
+	hr := &helmv2.HelmRelease{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, hr); err != nil {
+		return nil, err
+	}
+	return hr, nil
+}
+
+// Secrets returns the texts in the Secrets of spec.valuesFrom, so that outputs can be redacted.
+func (r *Reader) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
+	return inputs.NewResolver(r.Client, r.Client, nil).Secrets(ctx, hr)
+}
+
+// examination collects facts.
+type examination struct {
+	*Reader
+	facts doctor.Facts
+}
+
+// unread records that a resource could not be read, once.
+func (d *examination) unread(resource string, err error) {
+	if !slices.ContainsFunc(d.facts.Unread, func(u doctor.Unread) bool { return u.Resource == resource }) {
+		d.facts.Unread = append(d.facts.Unread, doctor.Unread{Resource: resource, Error: strings.Join(strings.Fields(err.Error()), " ")})
+	}
+}

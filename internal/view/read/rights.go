@@ -1,0 +1,166 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package read
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/doctor"
+)
+
+// Allowed reports whether a ServiceAccount has a right.
+type Allowed func(ctx context.Context, account client.ObjectKey, right authorizationv1.ResourceAttributes) (bool, error)
+
+// Review returns an Allowed that sends SubjectAccessReviews.
+func Review(writer client.Writer) Allowed {
+	return func(ctx context.Context, account client.ObjectKey, right authorizationv1.ResourceAttributes) (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + account.Namespace + ":" + account.Name,
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + account.Namespace, "system:authenticated"},
+			ResourceAttributes: &right,
+		}}
+		err := writer.Create(ctx, review)
+		return review.Status.Allowed, err
+	}
+}
+
+// maxReviews is the number of reviews that are sent at once.
+const maxReviews = 16
+
+// pendingRecords selects the release records of pending revisions.
+func pendingRecords() labels.Selector {
+	owner, _ := labels.NewRequirement("owner", selection.Equals, []string{"helm"})
+	status, _ := labels.NewRequirement("status", selection.In, []string{
+		string(helmv2.StatusPendingInstall), string(helmv2.StatusPendingUpgrade), string(helmv2.StatusPendingRollback),
+	})
+	return labels.NewSelector().Add(*owner, *status)
+}
+
+// rightsOf returns the rights of each ServiceAccount to the release records and to the kinds of its
+// releases, in the order of their names.
+func (d *examination) rightsOf(ctx context.Context, byAccount map[client.ObjectKey][]*helmv2.HelmRelease) []doctor.Rights {
+	var all []doctor.Rights
+	for account, releases := range byAccount {
+		r := doctor.Rights{Namespace: account.Namespace, ServiceAccount: account.Name}
+		for _, hr := range releases {
+			r.Releases = append(r.Releases, hr.Namespace+"/"+hr.Name)
+		}
+		switch err := d.Client.Get(ctx, account, &corev1.ServiceAccount{}); {
+		case apierrors.IsNotFound(err):
+			r.Missing = true
+		case err != nil:
+			d.unread(doctor.ResourceAccounts, err)
+		}
+		if !r.Missing {
+			denied, err := d.denied(ctx, account, d.needed(releases))
+			if err != nil {
+				d.unread(doctor.ResourceRights, err)
+			}
+			r.Denied = denied
+		}
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b doctor.Rights) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ServiceAccount, b.ServiceAccount))
+	})
+	return all
+}
+
+// place is a resource of a namespace.
+type place struct {
+	namespace, group, resource string
+	verbs                      string
+}
+
+// needed returns the rights that releases need: to their records, and to the kinds of their
+// newest revision. Kinds that are not served are left out.
+func (d *examination) needed(releases []*helmv2.HelmRelease) []authorizationv1.ResourceAttributes {
+	places := map[place]bool{}
+	for _, hr := range releases {
+		places[place{namespace: hr.GetStorageNamespace(), resource: "secrets", verbs: "records"}] = true
+		for _, o := range view.Inventory(&hr.Status) {
+			kind := schema.GroupKind{Group: o.Group, Kind: o.Kind}
+			if mapping, err := d.Mapper.RESTMapping(kind, o.Version); err == nil {
+				places[place{namespace: o.Namespace, group: o.Group, resource: mapping.Resource.Resource}] = true
+			}
+		}
+	}
+	var all []authorizationv1.ResourceAttributes
+	for p := range places {
+		verbs := []string{"get", "patch"}
+		if p.verbs != "" {
+			verbs = []string{"get", "list", "create", "update", "delete"}
+		}
+		for _, verb := range verbs {
+			all = append(all, authorizationv1.ResourceAttributes{Namespace: p.namespace, Group: p.group, Resource: p.resource, Verb: verb})
+		}
+	}
+	return all
+}
+
+// denied returns the rights that an account does not have, as texts.
+func (d *examination) denied(ctx context.Context, account client.ObjectKey, rights []authorizationv1.ResourceAttributes) ([]string, error) {
+	var mu sync.Mutex
+	var missing []authorizationv1.ResourceAttributes
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxReviews)
+	for _, right := range rights {
+		group.Go(func() error {
+			ok, err := d.Allowed(ctx, account, right)
+			if err == nil && !ok {
+				mu.Lock()
+				defer mu.Unlock()
+				missing = append(missing, right)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	return rightTexts(missing), err
+}
+
+// rightTexts returns one text for each resource, such as "get and patch deployments.apps in web".
+func rightTexts(rights []authorizationv1.ResourceAttributes) []string {
+	byPlace := map[string][]string{}
+	for _, r := range rights {
+		resource := schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
+		where := "in the cluster"
+		if r.Namespace != "" {
+			where = "in " + r.Namespace
+		}
+		key := fmt.Sprintf("%s %s", resource, where)
+		byPlace[key] = append(byPlace[key], r.Verb)
+	}
+	var all []string
+	for where, verbs := range byPlace {
+		slices.Sort(verbs)
+		verbs = slices.Compact(verbs)
+		text := verbs[0]
+		for i, v := range verbs[1:] {
+			sep := ", "
+			if i == len(verbs)-2 {
+				sep = " or "
+			}
+			text += sep + v
+		}
+		all = append(all, text+" "+where)
+	}
+	slices.Sort(all)
+	return all
+}

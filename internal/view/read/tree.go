@@ -1,0 +1,204 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package read
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/readiness"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/manifest"
+)
+
+// Tree returns the objects of a release, and the ReplicaSets, Jobs and Pods that they own.
+func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
+	if err := here(hr); err != nil {
+		return view.Tree{}, err
+	}
+	t := &treeReader{Reader: r, hr: hr}
+	t.readDesired(ctx)
+	var group errgroup.Group
+	group.SetLimit(maxLive)
+	for _, o := range view.Inventory(&hr.Status) {
+		group.Go(func() error { t.readRoot(ctx, o); return nil })
+	}
+	_ = group.Wait()
+	t.readOwned(ctx)
+	slices.Sort(t.unread)
+	return view.TreeOf(hr.Namespace, hr.Name, t.roots, t.owned, t.unread), nil
+}
+
+// treeReader collects objects.
+type treeReader struct {
+	*Reader
+	hr *helmv2.HelmRelease
+	// desired are the objects of the newest revision; nil if they are not known or not needed.
+	desired []map[string]any
+
+	// mu guards the fields below.
+	mu           sync.Mutex
+	roots, owned []view.Live
+	// workloads are the namespaces of objects that own Pods.
+	workloads []string
+	unread    []string
+}
+
+func (t *treeReader) addUnread(what string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unread = append(t.unread, what+": "+strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// drifted returns the status of condition Drifted; empty if there is none.
+func (t *treeReader) drifted() metav1.ConditionStatus {
+	if c := apimeta.FindStatusCondition(t.hr.Status.Conditions, helmv2.ConditionDrifted); c != nil {
+		return c.Status
+	}
+	return ""
+}
+
+// readDesired reads the newest revision if an object differs, to find out which one.
+func (t *treeReader) readDesired(ctx context.Context) {
+	if t.drifted() != metav1.ConditionTrue || len(t.hr.Status.History) == 0 || t.Stored == nil {
+		return
+	}
+	record, err := t.Stored(ctx, t.target(t.hr), t.hr.Status.History[0].Version)
+	switch {
+	case err != nil:
+		t.addUnread("newest revision, which drift is relative to", err)
+	case record != nil:
+		t.desired = manifest.Objects(record.Manifest)
+	}
+}
+
+func (t *treeReader) readRoot(ctx context.Context, o view.Object) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind})
+	err := t.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, object)
+	root := view.Live{Node: view.Node{Object: o, Status: "Unknown"}}
+	switch {
+	case apierrors.IsNotFound(err):
+		root.Status, root.Message = "Missing", "does not exist"
+		root.Drifted = t.driftOf(o, nil)
+	case err != nil:
+		t.addUnread(o.String(), err)
+	default:
+		root = liveOf(object)
+		root.Object, root.Owners = o, nil
+		root.Drifted = t.driftOf(o, object)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.roots = append(t.roots, root)
+	if (o.Group == "apps" || o.Group == "batch") && root.UID != "" {
+		t.workloads = append(t.workloads, o.Namespace)
+	}
+}
+
+// driftOf returns whether a live object differs. If the condition says that some do, the object is
+// compared without a dry run: "yes" may be a difference that the API server makes.
+func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) string {
+	switch t.drifted() {
+	case metav1.ConditionFalse:
+		return "no"
+	case metav1.ConditionTrue:
+	default:
+		return ""
+	}
+	for _, desired := range t.desired {
+		d := unstructured.Unstructured{Object: desired}
+		if d.GetKind() != o.Kind || d.GetName() != o.Name || d.GroupVersionKind().Group != o.Group || d.GetNamespace() != "" && d.GetNamespace() != o.Namespace {
+			continue
+		}
+		if live != nil && drift.Contains(live.Object, drift.Normalize(&d).Object) {
+			return "no"
+		}
+		return "yes"
+	}
+	return "unknown"
+}
+
+// ownedKinds are the kinds of objects that are listed to find those that others own.
+func ownedKinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, {Group: "batch", Version: "v1", Kind: "Job"}, {Version: "v1", Kind: "Pod"},
+	}
+}
+
+// readOwned reads the objects in the namespaces of workloads.
+func (t *treeReader) readOwned(ctx context.Context) {
+	slices.Sort(t.workloads)
+	for _, namespace := range slices.Compact(t.workloads) {
+		for _, kind := range ownedKinds() {
+			options := &client.ListOptions{Namespace: namespace, Limit: pageSize}
+			for {
+				list := &unstructured.UnstructuredList{}
+				list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+				if err := t.Client.List(ctx, list, options); err != nil {
+					t.addUnread(kind.Kind+"s in "+namespace, err)
+					break
+				}
+				for i := range list.Items {
+					list.Items[i].SetGroupVersionKind(kind)
+					if o := liveOf(&list.Items[i]); len(o.Owners) > 0 {
+						t.owned = append(t.owned, o)
+					}
+				}
+				if options.Continue = list.GetContinue(); options.Continue == "" {
+					break
+				}
+			}
+		}
+	}
+}
+
+// liveOf returns what is known of a live object.
+func liveOf(object *unstructured.Unstructured) view.Live {
+	kind := object.GroupVersionKind()
+	live := view.Live{UID: string(object.GetUID()), Node: view.Node{Object: view.Object{
+		Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName(),
+	}}}
+	for _, owner := range object.GetOwnerReferences() {
+		live.Owners = append(live.Owners, string(owner.UID))
+	}
+	if replicas, found, _ := unstructured.NestedInt64(object.Object, "spec", "replicas"); found && replicas == 0 && kind.Kind == "ReplicaSet" {
+		live.Idle = true
+	}
+	result, err := readiness.Ready(object)
+	if err != nil {
+		live.Status, live.Message = "Unknown", err.Error()
+		return live
+	}
+	switch result.Status {
+	case kstatus.CurrentStatus:
+		live.Status = "Ready"
+		return live
+	case kstatus.FailedStatus:
+		live.Status = "Failed"
+	case kstatus.TerminatingStatus:
+		live.Status = "Terminating"
+	case kstatus.NotFoundStatus:
+		live.Status = "Missing"
+	case kstatus.InProgressStatus:
+		live.Status = "Progressing"
+	case kstatus.UnknownStatus:
+		live.Status = "Unknown"
+	}
+	live.Message = result.Message
+	return live
+}

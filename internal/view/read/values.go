@@ -1,0 +1,32 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package read
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/view"
+)
+
+// Values returns the values of a HelmRelease. If a Secret cannot be read, all Secrets are left out.
+func (r *Reader) Values(ctx context.Context, hr *helmv2.HelmRelease) (view.Values, error) {
+	resolver := inputs.NewResolver(r.Client, r.Client, nil)
+	var unread []string
+	want, err := resolver.Values(ctx, hr)
+	if _, secrets := r.Secrets(ctx, hr); err != nil && secrets != nil {
+		unread = []string{"Secrets of spec.valuesFrom, whose keys are missing here or have the value of another layer: " +
+			strings.Join(strings.Fields(secrets.Error()), " ")}
+		public := hr.DeepCopy()
+		public.Spec.ValuesFrom = slices.DeleteFunc(public.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind == helmv2.KindSecret })
+		want, err = resolver.Values(ctx, public)
+	}
+	if err != nil {
+		return view.Values{}, err
+	}
+	return view.ValuesOf(want.Values, want.Layers(), want.Secrets, unread), nil
+}

@@ -1,0 +1,79 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Release is one HelmRelease in a list.
+type Release struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	State     State  `json:"state"`
+	// Ready, Reason and Message are those of condition Ready. Ready is Unknown if there is none.
+	Ready   string `json:"ready"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Chart is the chart of the newest revision as <name>@<version>.
+	Chart      string `json:"chart,omitempty"`
+	AppVersion string `json:"appVersion,omitempty"`
+	// Revision is the number of the newest revision, 0 without one.
+	Revision int `json:"revision,omitempty"`
+	// Changed is the time at which that revision was deployed.
+	Changed *time.Time `json:"changed,omitempty"`
+	// Drifted is the status of condition Drifted. It is empty if drift is not detected.
+	Drifted string `json:"drifted,omitempty"`
+	// WaitingFor names what the release waits for.
+	WaitingFor string `json:"waitingFor,omitempty"`
+	// Failures counts the failed actions since an input changed.
+	Failures int64  `json:"failures,omitempty"`
+	Source   string `json:"source,omitempty"`
+}
+
+// ReleaseOf returns the view of a HelmRelease.
+func ReleaseOf(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) Release {
+	r := Release{
+		Namespace: hr.Namespace, Name: hr.Name, State: StateOf(hr, now), Ready: "Unknown", Failures: hr.Status.Failures,
+		WaitingFor: waitingFor(hr, lookup, now), Source: Source(hr).String(),
+	}
+	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady); c != nil {
+		r.Ready, r.Reason, r.Message = string(c.Status), c.Reason, c.Message
+	}
+	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionDrifted); c != nil {
+		r.Drifted = string(c.Status)
+	}
+	if len(hr.Status.History) > 0 {
+		newest := hr.Status.History[0]
+		r.Chart, r.AppVersion, r.Revision = newest.VersionedChartName(), newest.AppVersion, newest.Version
+		if !newest.LastDeployed.IsZero() {
+			at := newest.LastDeployed.UTC()
+			r.Changed = &at
+		}
+	}
+	return r
+}
+
+// Releases returns the views of HelmReleases, those that need attention first.
+func Releases(all []helmv2.HelmRelease, now time.Time) []Release {
+	known := make(map[[2]string]*helmv2.HelmRelease, len(all))
+	for i := range all {
+		known[[2]string{all[i].Namespace, all[i].Name}] = &all[i]
+	}
+	lookup := func(namespace, name string) *helmv2.HelmRelease { return known[[2]string{namespace, name}] }
+	views := make([]Release, 0, len(all))
+	for i := range all {
+		views = append(views, ReleaseOf(&all[i], lookup, now))
+	}
+	slices.SortStableFunc(views, func(a, b Release) int {
+		return cmp.Or(a.State.rank()-b.State.rank(), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return views
+}

@@ -1,0 +1,134 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+var now = time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
+
+func condition(kind, status, reason string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}
+}
+
+// TestRunbook: the section exists that views link to, and has each reason with a remedy.
+func TestRunbook(t *testing.T) {
+	page, anchor, _ := strings.Cut(Runbook, "#")
+	raw, err := os.ReadFile("../../" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(strings.ToLower(string(raw)), "\n## "+strings.ReplaceAll(anchor, "-", " ")+"\n")
+	if !found {
+		t.Fatalf("%s has no section %s", page, anchor)
+	}
+	for reason := range remedies() {
+		if !strings.Contains(section, "`"+strings.ToLower(reason)+"`") {
+			t.Errorf("%s does not have %s", Runbook, reason)
+		}
+	}
+}
+
+func TestStateOf(t *testing.T) {
+	ready := condition(helmv2.ConditionReady, "True", helmv2.ReasonUpgradeSucceeded)
+	failed := condition(helmv2.ConditionReady, "False", helmv2.ReasonUpgradeFailed)
+	deleted := metav1.NewTime(now)
+	for _, tc := range []struct {
+		name string
+		edit func(hr *helmv2.HelmRelease)
+		want State
+	}{
+		{"new", func(hr *helmv2.HelmRelease) { hr.Status = helmv2.HelmReleaseStatus{ObservedGeneration: -1} }, Progressing},
+		{"ready", func(*helmv2.HelmRelease) {}, Ready},
+		{"ready for an earlier spec", func(hr *helmv2.HelmRelease) { hr.Generation = 2 }, Progressing},
+		{"ready, and an action runs", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = append(hr.Status.Conditions, condition(helmv2.ConditionReconciling, "True", helmv2.ReasonProgressing))
+		}, Progressing},
+		{"failed", func(hr *helmv2.HelmRelease) { hr.Status.Conditions = []metav1.Condition{failed} }, Failing},
+		{"failed, stalled", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{failed, condition(helmv2.ConditionStalled, "True", helmv2.ReasonRetriesExceeded)}
+		}, Stalled},
+		{"waits", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "False", helmv2.ReasonAwaitingApproval)}
+		}, Waiting},
+		{"an Operation has the lock", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = append(hr.Status.Conditions, condition(helmv2.ConditionHeld, "True", helmv2.ReasonOperationRunning))
+		}, Waiting},
+		{"held, and the spec requests another state", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "Unknown", helmv2.ReasonRolledBack), condition(helmv2.ConditionRolledBack, "True", helmv2.ReasonRolledBack)}
+		}, Held},
+		{"suspended by spec", func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true }, Suspended},
+		{"suspended by annotation", func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "why"} }, Suspended},
+		{"suspension is over", func(hr *helmv2.HelmRelease) {
+			hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "why", helmv2.AnnotationSuspendUntil: "2026-01-02T14:00:00Z"}
+			// helm-controller leaves the condition.
+			hr.Status.Conditions = append(hr.Status.Conditions, condition(helmv2.ConditionSuspended, "True", helmv2.ReasonSuspended))
+		}, Ready},
+		{"deleted", func(hr *helmv2.HelmRelease) { hr.DeletionTimestamp = &deleted }, Deleting},
+	} {
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Status: helmv2.HelmReleaseStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{ready}}}
+		tc.edit(hr)
+		if got := StateOf(hr, now); got != tc.want {
+			t.Errorf("%s: the state is %s, not %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestInventory(t *testing.T) {
+	status := &helmv2.HelmReleaseStatus{Inventory: &helmv2.ResourceInventory{Entries: []helmv2.ResourceRef{
+		{ID: "apps_web_apps_Deployment", Version: "v1"}, {ID: "apps_web__Service", Version: "v1"},
+		{ID: "_system__web_rbac.authorization.k8s.io_ClusterRole", Version: "v1"}, {ID: "broken", Version: "v1"},
+	}}}
+	var got []string
+	for _, o := range Inventory(status) {
+		got = append(got, o.Group+" "+o.String())
+	}
+	want := "apps Deployment apps/web| Service apps/web|rbac.authorization.k8s.io ClusterRole system:web"
+	if text := strings.Join(got, "|"); text != want {
+		t.Errorf("the objects are %s", text)
+	}
+}
+
+// TestRetry: the next attempt of a failed release follows its strategy.
+func TestRetry(t *testing.T) {
+	hour := &metav1.Duration{Duration: time.Hour}
+	for _, tc := range []struct {
+		name string
+		edit func(hr *helmv2.HelmRelease)
+		want string
+	}{
+		{"no remediation", func(*helmv2.HelmRelease) {}, "0 of 0 retries used"},
+		{"remediation", func(hr *helmv2.HelmRelease) {
+			hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
+		}, "2 of 3 retries used"},
+		{"no limit", func(hr *helmv2.HelmRelease) {
+			hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: -1}}
+		}, "without a limit"},
+		{"RetryOnFailure", func(hr *helmv2.HelmRelease) {
+			hr.Spec.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure, RetryInterval: hour}}
+		}, "at about 2026-01-02T15:59:00Z, 1h after the failure"},
+		{"RetryOnFailure of an install", func(hr *helmv2.HelmRelease) {
+			hr.Status.LastAttemptedReleaseAction, hr.Status.InstallFailures = helmv2.ActionInstall, 1
+			hr.Spec.Install = &helmv2.Install{Strategy: &helmv2.InstallStrategy{Name: helmv2.ActionStrategyRetryOnFailure}}
+		}, "at about 2026-01-02T15:04:00Z, 5m after the failure"},
+		{"blocked before an action", func(hr *helmv2.HelmRelease) { hr.Status.UpgradeFailures = 0 }, "at once when an input changes"},
+	} {
+		hr := &helmv2.HelmRelease{Status: helmv2.HelmReleaseStatus{
+			LastAttemptedReleaseAction: helmv2.ActionUpgrade, UpgradeFailures: 2,
+			Conditions: []metav1.Condition{condition(helmv2.ConditionReleased, "False", helmv2.ReasonUpgradeFailed)},
+		}}
+		tc.edit(hr)
+		if got := retry(hr); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %s", tc.name, got)
+		}
+	}
+}

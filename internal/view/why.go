@@ -1,0 +1,187 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Why explains the state of one HelmRelease.
+type Why struct {
+	Release Release `json:"release"`
+	// Sentence is the state in one sentence.
+	Sentence string `json:"sentence"`
+	// Cause is the object that fails; nil if none is known.
+	Cause *Cause `json:"cause,omitempty"`
+	// Next is what happens next and when, and Do is what a user can do. Do is empty if nothing is to
+	// be done.
+	Next string `json:"next"`
+	Do   string `json:"do,omitempty"`
+	// Link is the address of the section of the documentation about the reason.
+	Link       string      `json:"link,omitempty"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	Events     []Event     `json:"events,omitempty"`
+	// Unread lists what could not be read, with the reason.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Cause is the cause of a failure.
+type Cause struct {
+	// Code is one of the failure codes of the API.
+	Code    string `json:"code"`
+	Object  Object `json:"object"`
+	Summary string `json:"summary"`
+	// Live is true if the cause was found in the cluster now. Otherwise it is that of an event.
+	Live    bool     `json:"live"`
+	Details []string `json:"details,omitempty"`
+	Logs    []Log    `json:"logs,omitempty"`
+}
+
+// Log has the last lines of the log of a container.
+type Log struct {
+	Pod       string   `json:"pod,omitempty"`
+	Container string   `json:"container,omitempty"`
+	Lines     []string `json:"lines"`
+}
+
+// Condition is a condition of a HelmRelease.
+type Condition struct {
+	Type    string    `json:"type"`
+	Status  string    `json:"status"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since"`
+}
+
+// Event is an event about a HelmRelease.
+type Event struct {
+	Last    time.Time `json:"last"`
+	Type    string    `json:"type"`
+	Reason  string    `json:"reason"`
+	Count   int32     `json:"count"`
+	Message string    `json:"message"`
+}
+
+// Facts are what was read about one HelmRelease.
+type Facts struct {
+	Release *helmv2.HelmRelease
+	Lookup  Lookup
+	// Diagnosis is the cause that was found in the cluster now; nil if none was found.
+	Diagnosis *release.Diagnosis
+	// Events are those about the HelmRelease, in any order.
+	Events []corev1.Event
+	Unread []string
+	Now    time.Time
+}
+
+// Explain returns why a release is in its state.
+func Explain(f Facts) Why {
+	r := ReleaseOf(f.Release, f.Lookup, f.Now)
+	w := Why{
+		Release: r, Sentence: sentence(f.Release, r, f.Now), Next: next(f.Release, r, f.Now), Unread: f.Unread,
+		Events: eventsOf(f.Events), Conditions: conditionsOf(f.Release.Status.Conditions),
+	}
+	w.Do, w.Link = remedy(r)
+	if r.State != Ready {
+		w.Cause = causeOf(f)
+	}
+	return w
+}
+
+// causeOf returns the cause that was found now, or else that of the newest event with one.
+func causeOf(f Facts) *Cause {
+	if d := f.Diagnosis; d != nil {
+		c := &Cause{
+			Code: d.Code, Summary: d.Summary, Details: d.Details, Live: true,
+			Object: Object{Group: d.Object.Group, Version: d.Object.Version, Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name},
+		}
+		for _, l := range d.Logs {
+			c.Logs = append(c.Logs, Log{Pod: l.Pod, Container: l.Container, Lines: linesOf(l.Text)})
+		}
+		return c
+	}
+	newest := newestFirst(f.Events)
+	i := slices.IndexFunc(newest, func(e corev1.Event) bool { return e.Annotations[helmv2.EventMetadataFailure] != "" })
+	if i < 0 {
+		return nil
+	}
+	annotations := newest[i].Annotations
+	c := &Cause{Code: annotations[helmv2.EventMetadataFailure], Summary: newest[i].Message, Details: linesOf(annotations[helmv2.EventMetadataDetails])}
+	if parts := strings.Split(annotations[helmv2.EventMetadataObject], "/"); len(parts) == 3 {
+		c.Object = Object{Kind: parts[0], Namespace: parts[1], Name: parts[2]}
+	}
+	if lines := linesOf(annotations[helmv2.EventMetadataLogs]); len(lines) > 0 {
+		c.Logs = []Log{{Lines: lines}}
+	}
+	return c
+}
+
+func linesOf(text string) []string {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// order is the order in which conditions are read.
+func order() []string {
+	return []string{
+		helmv2.ConditionReady, helmv2.ConditionSuspended, helmv2.ConditionRolledBack, helmv2.ConditionStalled, helmv2.ConditionHeld,
+		helmv2.ConditionReconciling, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionDrifted,
+	}
+}
+
+func conditionsOf(all []metav1.Condition) []Condition {
+	rank := func(kind string) int {
+		if i := slices.Index(order(), kind); i >= 0 {
+			return i
+		}
+		return len(order())
+	}
+	var views []Condition
+	for _, c := range all {
+		views = append(views, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.UTC()})
+	}
+	slices.SortStableFunc(views, func(a, b Condition) int {
+		return cmp.Or(rank(a.Type)-rank(b.Type), cmp.Compare(a.Type, b.Type))
+	})
+	return views
+}
+
+func newestFirst(all []corev1.Event) []corev1.Event {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b corev1.Event) int {
+		return cmp.Or(lastOf(&b).Compare(lastOf(&a)), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+func eventsOf(all []corev1.Event) []Event {
+	var views []Event
+	for _, e := range newestFirst(all) {
+		views = append(views, Event{Last: lastOf(&e), Type: e.Type, Reason: e.Reason, Count: max(1, e.Count), Message: e.Message})
+	}
+	return views
+}
+
+func lastOf(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.UTC()
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.UTC()
+	case !e.EventTime.IsZero():
+		return e.EventTime.UTC()
+	}
+	return e.CreationTimestamp.UTC()
+}
