@@ -45,8 +45,10 @@ func ChangeOf(about Object, before, after []metav1.Condition) Change {
 	return Change{}
 }
 
-// results are the conditions about the results of actions.
-var results = []string{helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionRolledBack}
+// results returns the types of the conditions about the results of actions.
+func results() []string {
+	return []string{helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionRolledBack}
+}
 
 // problems returns the problems that conditions report, the most important one first.
 func problems(about Object, all []metav1.Condition) []problem {
@@ -55,7 +57,7 @@ func problems(about Object, all []metav1.Condition) []problem {
 	}
 	var found []problem
 	summarized := map[string]bool{}
-	for _, kind := range results {
+	for _, kind := range results() {
 		c := apimeta.FindStatusCondition(all, kind)
 		if c == nil {
 			continue
