@@ -37,7 +37,7 @@ SUITE_integration = $(INTEGRATION) ./test/integration/... -skip='$(INTEGRATION_A
 SUITE_alone = $(INTEGRATION) ./test/integration -run='$(INTEGRATION_ALONE)'
 # Tests that stop or replace the controller exclude all others. They run in two processes, and all
 # other tests in a third one. Each process has a control plane of its own.
-E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestShards|TestShortOfMemory)$$
+E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestSecondController|TestSecondControllerTakesOver|TestShards|TestShortOfMemory)$$
 E2E_RESTARTS := ^(TestClouds|TestHooksSurviveKill|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$$
 E2E = cd test/e2e && $(WITH_CLUSTER) ../../hack/e2e.sh '$(BIN)/e2e.test' -test.v -test.timeout=20m -test.parallel=4
 SUITE_failover = $(E2E) -test.run='$(E2E_FAILOVER)'
@@ -48,8 +48,12 @@ SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/
 # The kernel does not limit the memory of executables with the race detector.
 SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle' --short --seed 1
 
+# The commands of the guides, on a cluster with the real helm-controller and its CRD.
+SUITE_guide = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
+	go test $(RACE) -count=1 -timeout=15m ./test/guide
+
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
+.PHONY: help run test test-long test-fast test-integration test-e2e test-guide e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -67,10 +71,10 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ON
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build build-race e2e-build chaos-build attacks-build ## Run all tests.
+test: cluster-build build build-race e2e-build chaos-build attacks-build reference-build ## Run all tests.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
 		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" alone "$(SUITE_alone)" \
-		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
+		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" guide "$(SUITE_guide)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
 
 # Not a part of `make test`, which runs the same tests with fewer repetitions.
 LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestPlansEqualChanges|TestUpgradeWaitsForOperation)$$
@@ -107,7 +111,10 @@ test-node-here: node-build build-race
 	@hack/image.sh '$(BIN)/image.tar'
 	@hack/suites.sh machine "$(SUITE_machine)" node "$(SUITE_node)"
 
-# Not a part of `make test`: it builds another controller. Its CRD of HelmRelease is not changed.
+test-guide: cluster-build build-race reference-build ## Run the commands of docs/from-flux.md and docs/running.md.
+	@$(SUITE_guide) -v
+
+# TestReference is not a part of `make test`. The CRD of HelmRelease is that of helm-controller.
 REFERENCE := github.com/fluxcd/helm-controller
 SUITE_reference = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
 	go test $(RACE) -tags=reference -count=1 -v -timeout=15m -run='^TestReference$$' ./test/e2e

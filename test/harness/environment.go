@@ -48,8 +48,9 @@ type Options struct {
 	// Kubeconfig, if set, is for an existing cluster with source-controller, and no cluster is
 	// started.
 	Kubeconfig string
-	// Controller is the path of the controller's executable. ControllerArgs are its arguments,
-	// ControllerEnv are variables in addition to the environment of this process.
+	// Controller is the path of the controller's executable. If it is empty, no controller is
+	// started. ControllerArgs are its arguments, ControllerEnv are variables in addition to the
+	// environment of this process.
 	Controller     string
 	ControllerArgs []string
 	ControllerEnv  []string
@@ -116,6 +117,9 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 	o.Progress("applying the CRD of HelmRelease")
 	if err := e.ApplyCRDs(ctx, CRDs(o.CRDs)); err != nil {
 		return nil, err
+	}
+	if o.Controller == "" {
+		return e, nil
 	}
 	o.Progress("starting the controller")
 	kubeconfig := e.Kubeconfig

@@ -41,6 +41,8 @@ type Maker struct {
 	Events record.EventRecorder
 	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
 	NoCrossNamespaceRefs bool
+	// Observe only reads HelmCharts.
+	Observe bool
 
 	// mu is held while a HelmChart is written, so that two HelmReleases do not make the same.
 	mu sync.Mutex
@@ -55,6 +57,9 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 		name = inputs.HelmChartKey(hr).String()
 	}
 	recorded = hr.Status.HelmChart
+	if m.Observe {
+		return recorded, m.check(ctx, hr)
+	}
 	if recorded != "" && recorded != name {
 		if recorded, err = m.Delete(ctx, hr); err != nil {
 			return recorded, err
@@ -84,6 +89,28 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 		return recorded, err
 	}
 	return name, checkObserved(chart)
+}
+
+// check returns an error if the HelmChart that spec.chart stands for would have to be written.
+func (m *Maker) check(ctx context.Context, hr *helmv2.HelmRelease) error {
+	if !hr.HasChartTemplate() {
+		return nil
+	}
+	if err := inputs.CheckNamespace(hr, m.NoCrossNamespaceRefs); err != nil {
+		return err
+	}
+	chart := Wanted(hr)
+	applied, err := m.isApplied(ctx, chart)
+	switch {
+	case err != nil:
+		return err
+	case !applied:
+		return &release.Blocked{
+			Reason: helmv2.ReasonArtifactFailed, Retry: release.Backoff(),
+			Message: fmt.Sprintf("HelmChart '%s' does not exist, or is not as spec.chart requests it. It would be applied, and the release follows from its chart", client.ObjectKeyFromObject(chart)),
+		}
+	}
+	return checkObserved(chart)
 }
 
 // isApplied reports whether the cache contains the HelmChart as wanted, so that it need not be
