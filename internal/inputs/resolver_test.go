@@ -283,7 +283,7 @@ func TestResolveBlocked(t *testing.T) {
 			},
 			want: &release.Blocked{
 				Reason: helmv2.ReasonArtifactFailed, Quiet: true, Upstream: true, Retry: release.After(sourceRetry),
-				Message: "Source not ready: artifact not found. Retrying in 30s",
+				Message: "Source not ready: artifact not found",
 			},
 		},
 		"ServerBroken": {

@@ -145,7 +145,7 @@ func downloadBlocked(err error) *release.Blocked {
 	case errors.Is(err, chart.ErrNotFound):
 		return &release.Blocked{
 			Reason: helmv2.ReasonArtifactFailed, Quiet: true, Upstream: true, Retry: release.After(sourceRetry), Err: err,
-			Message: fmt.Sprintf("Source not ready: artifact not found. Retrying in %s", sourceRetry),
+			Message: "Source not ready: artifact not found",
 		}
 	case errors.As(err, &pending):
 		b := &release.Blocked{

@@ -30,7 +30,7 @@ func reportHold(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Re
 		return holdStalled(hr, d, a, in)
 	case release.Wait:
 		if !a.Brief {
-			return holdRetried(hr, d, a, in)
+			return holdRetried(hr, a, in)
 		}
 		return Report{Status: hr.Status, Retry: release.After(a.After)}
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
@@ -118,7 +118,7 @@ func (c holdConditions) stallMessage(why string, a release.Stall) string {
 }
 
 // holdRetried reports a failed rollback of a hold that is retried later.
-func holdRetried(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
+func holdRetried(hr *helmv2.HelmRelease, a release.Wait, in release.Input) Report {
 	status := withRequestsHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)

@@ -180,12 +180,17 @@ func waitMessage(d release.Decision, a release.Wait, in release.Input) string {
 	if d.Rule == release.RuleAwaitDependents {
 		return message.Of(message.AwaitDependents, f).String()
 	}
-	if newest := in.Observed.Newest(); newest != nil {
+	newest := in.Observed.Newest()
+	if newest != nil {
 		f.Release = newest.Namespace + "/" + newest.Name
 	} else {
 		f.What = d.Why
 	}
-	return message.Of(message.OtherClient, f).String()
+	kind := message.OtherClient
+	if newest != nil && newest.Status == helmv2.StatusUninstalling {
+		kind = message.OtherUninstall
+	}
+	return message.Of(kind, f).String()
 }
 
 // obstructed reports an action that an obstacle keeps from starting. The installed release does

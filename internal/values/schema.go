@@ -197,7 +197,8 @@ func leaves(e *jsonschema.ValidationError) []string {
 		}
 		return all
 	}
-	text := e.ErrorKind.LocalizedString(printer)
+	// The validator has texts in no other language.
+	text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 	if len(e.InstanceLocation) > 0 {
 		text = "/" + strings.Join(e.InstanceLocation, "/") + ": " + text
 	}
@@ -206,6 +207,3 @@ func leaves(e *jsonschema.ValidationError) []string {
 	}
 	return []string{text}
 }
-
-// printer writes the texts of the validator, which has no other language.
-var printer = message.NewPrinter(language.English)

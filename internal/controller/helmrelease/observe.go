@@ -91,7 +91,7 @@ func (o *observation) proof(target release.Target) func(int, helmv2.Snapshots) (
 	return func(version int, history helmv2.Snapshots) (*release.Revision, error) {
 		found, err := o.helm.Revision(o.ctx, o.rec.conn, target, version, history)
 		if err != nil {
-			return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the owner of the release")
+			return nil, o.unread(err, "Could not determine the owner of the release")
 		}
 		return found, nil
 	}

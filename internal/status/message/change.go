@@ -45,8 +45,10 @@ func ChangeOf(about Object, before, after []metav1.Condition) Change {
 	return Change{}
 }
 
-// results are the conditions about the results of actions.
-var results = []string{helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionRolledBack}
+// results returns the types of the conditions about the results of actions.
+func results() []string {
+	return []string{helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionRolledBack}
+}
 
 // problems returns the problems that conditions report, the most important one first.
 func problems(about Object, all []metav1.Condition) []problem {
@@ -55,7 +57,7 @@ func problems(about Object, all []metav1.Condition) []problem {
 	}
 	var found []problem
 	summarized := map[string]bool{}
-	for _, kind := range results {
+	for _, kind := range results() {
 		c := apimeta.FindStatusCondition(all, kind)
 		if c == nil {
 			continue
@@ -66,14 +68,26 @@ func problems(about Object, all []metav1.Condition) []problem {
 		}
 	}
 	ready := apimeta.FindStatusCondition(all, helmv2.ConditionReady)
-	if ready != nil && ready.Status == metav1.ConditionFalse && !summarized[ready.Reason] && !Waits(about, ready.Reason) {
+	if ready != nil && isProblem(about, ready) && !summarized[ready.Reason] {
 		found = append(found, problem{ready.Type, ready.Reason, ready.Message})
+	}
+	if drifted := apimeta.FindStatusCondition(all, helmv2.ConditionDrifted); drifted != nil && drifted.Status == metav1.ConditionUnknown {
+		found = append(found, problem{drifted.Type, drifted.Reason, drifted.Message})
 	}
 	stalled := apimeta.FindStatusCondition(all, helmv2.ConditionStalled)
 	if stalled != nil && stalled.Status == metav1.ConditionTrue {
 		found = append(found, problem{stalled.Type, stalled.Reason, stalled.Message})
 	}
 	return found
+}
+
+// isProblem reports whether Ready reports a problem. Ready is Unknown while an action runs or waits,
+// and also if the policies cannot be read, which is a problem.
+func isProblem(about Object, ready *metav1.Condition) bool {
+	if Waits(about, ready.Reason) {
+		return false
+	}
+	return ready.Status == metav1.ConditionFalse || ready.Status == metav1.ConditionUnknown && hasRow(about, ready.Reason)
 }
 
 // failure reports whether a reason of a condition about results is that of a failure. An uninstall

@@ -88,3 +88,8 @@ func Waits(about Object, reason string) bool {
 		return r.About == about && r.Waits && slices.Contains(r.Reasons, reason)
 	})
 }
+
+// hasRow reports whether a row has the reason.
+func hasRow(about Object, reason string) bool {
+	return slices.ContainsFunc(Rows(), func(r Row) bool { return r.About == about && slices.Contains(r.Reasons, reason) })
+}

@@ -48,6 +48,7 @@ const (
 	HoldRetried       Kind = "HoldRetried"
 	RunningAgain      Kind = "RunningAgain"
 	OtherClient       Kind = "OtherClient"
+	OtherUninstall    Kind = "OtherUninstall"
 	AwaitDependents   Kind = "AwaitDependents"
 	OperationRunning  Kind = "OperationRunning"
 	OperationWaiting  Kind = "OperationWaiting"
@@ -161,6 +162,8 @@ func waits() []Row {
 			"The result follows when the action has ended", progressing),
 		wait(OtherClient, "Helm release {release} has a revision that is not finished: {cause}", nothing,
 			"The revision is awaited for {interval} after its last update, and then unlocked", progressing),
+		wait(OtherUninstall, "Helm release {release} has a revision that is not finished: {cause}", nothing,
+			"The uninstall is awaited for {interval} after its last update, and then completed", progressing),
 		wait(AwaitDependents, "{cause}", nothing, "The uninstall begins when they are gone, after {interval} at the latest", progressing),
 		wait(OperationRunning, "{cause}", nothing, "Helm's actions go on when the Operation has ended", helmv2.ReasonOperationRunning),
 		wait(OperationWaiting, "{cause}", nothing, "Helm's actions go on when the Operation has ended", helmv2.ReasonOperationWaiting),

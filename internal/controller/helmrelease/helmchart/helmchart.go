@@ -73,7 +73,8 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 	if n := len(inputs.HelmChartKey(hr).Name); n > maxNameLength {
 		return recorded, &release.Blocked{
 			Reason: helmv2.ReasonArtifactFailed, Terminal: true, Retry: release.Never(),
-			Message: fmt.Sprintf("HelmChart '%s' cannot be made: its name has %d characters, and %d are possible. Use spec.chartRef", name, n, maxNameLength),
+			Message: fmt.Sprintf("HelmChart '%s' cannot be made: its name has %d characters, and %d are possible", name, n, maxNameLength),
+			Todo:    "Use spec.chartRef",
 		}
 	}
 	chart := Wanted(hr)
@@ -209,7 +210,8 @@ func (m *Maker) checkOwner(ctx context.Context, hr *helmv2.HelmRelease, chart *s
 	return &release.Blocked{
 		// Its deletion enqueues hr; a change of its labels does not.
 		Reason: helmv2.ReasonContested, Terminal: true, Retry: release.Interval(hr.Spec.Interval.Duration),
-		Message: fmt.Sprintf("HelmChart '%s' belongs to HelmRelease '%s', whose namespace and name make the same name. Rename one of them, or use spec.chartRef", key, owner),
+		Message: fmt.Sprintf("HelmChart '%s' belongs to HelmRelease '%s', whose namespace and name make the same name", key, owner),
+		Todo:    "Rename one of the two HelmReleases, or use spec.chartRef",
 	}
 }
 
