@@ -87,7 +87,7 @@ func TestForeignClaimAfterMigration(t *testing.T) {
 func TestForeignClaimOfObject(t *testing.T) {
 	t.Parallel()
 	w, attacker := newWorld(t), newWorld(t)
-	attacker.release("ghost", nil, suspended, func(hr *helmv2.HelmRelease) { hr.Spec.TargetNamespace = w.namespace })
+	attacker.release("ghost", nil, suspended, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName, hr.Spec.TargetNamespace = "ghost", w.namespace })
 	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.namespace, Name: "app",
 		Labels: map[string]string{

@@ -5,7 +5,6 @@ package confined
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -189,7 +188,7 @@ func TestWithoutQuotes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed below
+			listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +220,7 @@ func TestWithoutQuotes(t *testing.T) {
 func TestProxyAnswer(t *testing.T) {
 	t.Parallel()
 	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		conn, _, err := rw.(http.Hijacker).Hijack()
+		conn, _, err := http.NewResponseController(rw).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
@@ -231,7 +230,7 @@ func TestProxyAnswer(t *testing.T) {
 	}))
 	t.Cleanup(proxy.Close)
 	transport := &http.Transport{OnProxyConnectResponse: ProxyAnswer}
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, proxy.URL, http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, proxy.URL, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

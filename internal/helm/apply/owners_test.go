@@ -146,3 +146,39 @@ func TestReservations(t *testing.T) {
 		})
 	}
 }
+
+// TestDryRunsProve: an action keeps an object from those of other namespaces once its dry run has
+// shown that it may write the object.
+func TestDryRunsProve(t *testing.T) {
+	for forbidden, want := range map[bool]string{false: "ConfigMap/prod/one is about to be made or adopted by another release", true: ""} {
+		w := newWorld(t)
+		reservations := &Reservations{}
+		action := func(uid, namespace string) *Client {
+			c := w.client(t.Context(), func(o *Options) {
+				o.UID, o.Origin.Namespace, o.Reservations, o.Target.Name = uid, namespace, reservations, uid
+			})
+			if _, err := c.Build(strings.NewReader(oneYAML), false); err != nil {
+				t.Fatal(err)
+			}
+			c.Begin(Method{ServerSide: true})
+			return c
+		}
+		far, near := action("far", "team-b"), action("near", "prod")
+		w.Refuse = func(method, _ string) int {
+			if forbidden && method == http.MethodPatch {
+				return http.StatusForbidden
+			}
+			return 0
+		}
+		err := far.Preflight.DryRuns(&helmrelease.Release{}, helmrelease.HookPreInstall, false)
+		if (err != nil) != forbidden {
+			t.Fatal(err)
+		}
+		if err := far.Preflight.Ownership(true); err != nil {
+			t.Fatal(err)
+		}
+		if err := near.Preflight.Ownership(true); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("forbidden %t: %v", forbidden, err)
+		}
+	}
+}
