@@ -317,6 +317,12 @@ func TestLibraries(t *testing.T) {
 			exact:     true,
 			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
 		},
+		{
+			// The controller has no commands.
+			libraries: []string{"github.com/spf13/cobra"},
+			exact:     true,
+			direct:    []string{"cli"},
+		},
 	} {
 		for path, p := range graph(t) {
 			name := nameOf(path)

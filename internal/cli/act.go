@@ -80,7 +80,10 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 	last := ""
 	for {
 		p, err := read(limited)
-		if err != nil {
+		switch {
+		case err != nil && limited.Err() != nil:
+			p.Text = last
+		case err != nil:
 			p.Text = "not read, and repeated: " + err.Error()
 		}
 		switch {
@@ -89,7 +92,7 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 		case p.Done:
 			_, err := fmt.Fprintln(s.Out, text.Clean(p.Text))
 			return err
-		case p.Text != last && limited.Err() == nil:
+		case p.Text != last:
 			_, _ = fmt.Fprintln(s.ErrOut, text.Clean(p.Text))
 			last = p.Text
 		}

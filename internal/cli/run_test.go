@@ -62,8 +62,7 @@ func TestRun(t *testing.T) {
 func TestRunFails(t *testing.T) {
 	w := runWorld(t)
 	w.operate = func(op *opsv1alpha1.Operation) {
-		ended(opsv1alpha1.PhaseFailed, opsv1alpha1.ConditionFailed, "there is no hook web-migrat")(op)
-		op.Status.Hooks = []opsv1alpha1.HookReference{{Name: "web-migrate", Kind: "Job", Events: []string{"pre-upgrade"}}}
+		ended(opsv1alpha1.PhaseFailed, opsv1alpha1.ConditionFailed, "revision 5 of release web has no hook named web-migrat")(op)
 	}
 	w.golden("run-failed", "run web web-migrat")
 }

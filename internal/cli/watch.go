@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +42,7 @@ func (s *Session) watch(ctx context.Context, c *connection, list *helmv2.HelmRel
 			Namespace: c.namespace, Raw: &metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true},
 		})
 		if err == nil {
-			version, err = s.follow(w, version, remember, rows)
+			version, err = s.follow(ctx, w, version, remember, rows)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -52,13 +53,28 @@ func (s *Session) watch(ctx context.Context, c *connection, list *helmv2.HelmRel
 		case err != nil:
 			return err
 		}
+		// Watches end after minutes. A server that ends them at once is not asked without a pause.
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+		}
 	}
 }
 
 // follow prints the changes of one watch until it ends, and returns the last version.
-func (s *Session) follow(w watch.Interface, version string, remember func(*helmv2.HelmRelease) (view.Release, bool), rows *text.Releases) (string, error) {
+func (s *Session) follow(ctx context.Context, w watch.Interface, version string, remember func(*helmv2.HelmRelease) (view.Release, bool), rows *text.Releases) (string, error) {
 	defer w.Stop()
-	for event := range w.ResultChan() {
+	for {
+		var event watch.Event
+		select {
+		case <-ctx.Done():
+			return version, ctx.Err()
+		case received, open := <-w.ResultChan():
+			if !open {
+				return version, nil
+			}
+			event = received
+		}
 		if event.Type == watch.Error {
 			return version, apierrors.FromObject(event.Object)
 		}
@@ -76,7 +92,6 @@ func (s *Session) follow(w watch.Interface, version string, remember func(*helmv
 			}
 		}
 	}
-	return version, nil
 }
 
 // sameRow reports whether two views print alike, apart from their age.

@@ -16,8 +16,8 @@ import (
 type Plan struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is Computing, Failed, Refused, Rejected, AwaitingApproval, Approved, NotRequired, Applied
-	// or ApplyFailed.
+	// State is Computing, Computed, Failed, Refused, Rejected, AwaitingApproval, Approved,
+	// NotRequired, Applied or ApplyFailed.
 	State string `json:"state"`
 	// Sentence is the state in one sentence.
 	Sentence   string                     `json:"sentence"`
@@ -48,6 +48,8 @@ func PlanOf(p *v1alpha1.ReleasePlan) Plan {
 		v.State, v.Sentence = approved.Reason, "No policy requires an approval."
 	case approved.Status == metav1.ConditionTrue:
 		v.State, v.Sentence = v1alpha1.ReasonApproved, fmt.Sprintf("The plan is approved by %s, and applied next.", or(p.Spec.ApprovedBy, "an unnamed user"))
+	case approved.Status == "":
+		v.State, v.Sentence = v1alpha1.ReasonComputed, "The plan is computed. Whether it needs an approval is not decided yet."
 	default:
 		v.State, v.Sentence = or(approved.Reason, v1alpha1.ReasonAwaitingApproval), waitsFor(approved.Reason)
 	}

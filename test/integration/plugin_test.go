@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -98,7 +99,9 @@ func TestPlugin(t *testing.T) {
 	w.expectPlugin(k, 1, "plan app", "not found")
 	w.annotate(hr, "pintle.dev/plan", "now")
 	w.until(hr, "a plan", func(hr *helmv2.HelmRelease) bool {
-		return suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), &v1alpha1.ReleasePlan{}) == nil
+		plan := &v1alpha1.ReleasePlan{}
+		err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), plan)
+		return err == nil && apimeta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionApproved)
 	})
 	w.expectPlugin(k, 0, "plan app", "Upgrade of "+w.namespace+"/app", "No policy requires an approval.")
 	w.expectPlugin(k, 1, "approve app --digest sha256:old", "nothing was approved")
@@ -125,7 +128,7 @@ func TestPluginRuns(t *testing.T) {
 	w.publish("app", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
 	w.untilReady(w.release("app", nil))
 	k := w.kubeconfig()
-	w.expectPlugin(k, 1, "run app missing", "created", "failed", "app-migrate (pre-upgrade)")
+	w.expectPlugin(k, 1, "run app missing", "created", "failed", "app-migrate (Job, pre-upgrade")
 
 	done := make(chan struct{})
 	go func() {

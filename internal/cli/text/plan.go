@@ -104,7 +104,7 @@ func planColor(state string) color {
 	switch state {
 	case v1alpha1.ReasonApplied, v1alpha1.ReasonApproved, v1alpha1.ReasonNotRequired:
 		return green
-	case v1alpha1.ReasonAwaitingApproval, "Computing":
+	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonComputed, "Computing":
 		return yellow
 	}
 	return red

@@ -61,24 +61,12 @@ func OperationProgress(op *opsv1alpha1.Operation) Progress {
 	case opsv1alpha1.PhaseSucceeded:
 		return Progress{Done: true, Text: fmt.Sprintf("Operation %s succeeded%s", name, message)}
 	case opsv1alpha1.PhaseFailed:
-		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("Operation %s failed%s%s", name, message, hooksOf(op))}
+		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("Operation %s failed%s", name, message)}
 	case opsv1alpha1.PhaseCancelled:
 		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("Operation %s was cancelled%s", name, message)}
 	case opsv1alpha1.PhasePending, opsv1alpha1.PhaseRunning:
 	}
 	return Progress{Text: fmt.Sprintf("Operation %s is %s%s", name, strings.ToLower(string(or(op.Status.Phase, opsv1alpha1.PhasePending))), message)}
-}
-
-// hooksOf names the hooks of the release, if the requested one does not exist.
-func hooksOf(op *opsv1alpha1.Operation) string {
-	var names []string
-	for _, h := range op.Status.Hooks {
-		names = append(names, fmt.Sprintf("%s (%s)", h.Name, strings.Join(h.Events, ", ")))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "; the hooks of the release are: " + strings.Join(names, ", ")
 }
 
 func or(phase, fallback opsv1alpha1.OperationPhase) opsv1alpha1.OperationPhase {

@@ -1,0 +1,92 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// shared is a buffer that may be read while a command writes it.
+type shared struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.String()
+}
+
+// until waits until the output contains a text n times.
+func (s *shared) until(t *testing.T, text string, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); strings.Count(s.String(), text) != n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q does not occur %d times in\n%s", text, n, s.String())
+		}
+	}
+}
+
+// TestWatch: a row follows for each change that a row shows, and none for others. Ending the command
+// is no error.
+func TestWatch(t *testing.T) {
+	w := newWorld(t, "cluster.yaml")
+	w.run("get")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, code := &shared{}, make(chan int)
+	s := *w.session
+	s.Out = out
+	go func() {
+		cmd := Command(&s)
+		cmd.SetArgs([]string{"get", "web", "--watch"})
+		code <- s.Report(cmd.ExecuteContext(ctx))
+	}()
+	out.until(t, "\nweb ", 1)
+	change := func(name string, edit func(hr *helmv2.HelmRelease)) {
+		hr := &helmv2.HelmRelease{}
+		if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "apps", Name: name}, hr); err != nil {
+			t.Fatal(err)
+		}
+		edit(hr)
+		if err := w.client.Update(t.Context(), hr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fail := func(hr *helmv2.HelmRelease) {
+		apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: helmv2.ReasonUpgradeFailed, Message: "broken"})
+	}
+	// The watch begins after the list was printed.
+	time.Sleep(200 * time.Millisecond)
+	change("web", func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{"a": "b"} })
+	change("shop", fail)
+	change("web", fail)
+	out.until(t, "\nweb ", 2)
+	out.until(t, "UpgradeFailed", 1)
+	cancel()
+	if got := <-code; got != 0 {
+		t.Errorf("after Ctrl-C, the exit code is %d: %s", got, w.err.String())
+	}
+	if text := out.String(); contains(text, "shop") || strings.Count(text, "NAME") != 1 {
+		t.Errorf("the output is\n%s", text)
+	}
+}

@@ -1,0 +1,148 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+var now = time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
+
+// healthy are the facts of an installation without findings.
+func healthy() Facts {
+	hr := helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", Generation: 1}}
+	hr.Status = helmv2.HelmReleaseStatus{
+		ObservedGeneration: 1, Conditions: []metav1.Condition{{Type: helmv2.ConditionReady, Status: metav1.ConditionTrue, Reason: helmv2.ReasonUpgradeSucceeded}},
+		History: helmv2.Snapshots{{APIVersion: helmv2.SnapshotAPIVersionV2, Name: "web", Namespace: "apps", Version: 1}},
+	}
+	f := Facts{
+		Now:         now,
+		Controllers: []Controller{{Namespace: "flux-system", Name: "helm-controller", Image: "pintle", Replicas: 1, Ready: 1, Parsed: true, AllNamespaces: true, LeaderElection: true, EventsAddr: "http://n"}},
+		Leases:      []Lease{{Namespace: "flux-system", Name: "helm-controller-leader-election", Holder: "a", Renewed: now, Duration: 35 * time.Second}},
+		Source:      Source{Namespace: "flux-system", Name: "source-controller", Ready: 1, Endpoints: 1, Notifications: true},
+		Releases:    []helmv2.HelmRelease{hr},
+		Rights:      []Rights{{Namespace: "apps", ServiceAccount: "helm", Releases: []string{"apps/web"}}},
+	}
+	for name, version := range RequiredCRDs() {
+		f.CRDs = append(f.CRDs, CRD{Name: name, Found: true, Served: []string{version}, Declared: []string{version}, Stored: []string{version}})
+	}
+	for _, name := range OptionalCRDs() {
+		f.CRDs = append(f.CRDs, CRD{Name: name, Found: true, Served: []string{"v1alpha1"}})
+	}
+	slices.SortFunc(f.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
+	return f
+}
+
+// second adds a controller in another namespace.
+func second(f *Facts, edit func(c *Controller)) {
+	c := f.Controllers[0]
+	c.Namespace = "helm-system"
+	edit(&c)
+	f.Controllers = append(f.Controllers, c)
+}
+
+func TestCheck(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		edit func(f *Facts)
+		// want is the level and a part of the only finding that is not OK; empty for none.
+		level Level
+		want  string
+	}{
+		{"healthy", func(*Facts) {}, "", ""},
+		{"two controllers", func(f *Facts) { second(f, func(*Controller) {}) }, Failed, "reconcile the same HelmReleases"},
+		{"the second one is scaled down", func(f *Facts) { second(f, func(c *Controller) { c.Replicas = 0 }) }, "", ""},
+		{"shards", func(f *Facts) { second(f, func(c *Controller) { c.Selector = "sharding.fluxcd.io/key=pintle" }) }, "", ""},
+		{"one namespace each", func(f *Facts) {
+			second(f, func(c *Controller) { c.AllNamespaces = false })
+			f.Controllers[0].AllNamespaces = false
+		}, "", ""},
+		{"unknown flags count as all namespaces", func(f *Facts) {
+			second(f, func(c *Controller) { c.AllNamespaces, c.Parsed = false, false })
+			f.Controllers[0].AllNamespaces = false
+		}, Failed, "reconcile the same HelmReleases"},
+		{"two Leases", func(f *Facts) {
+			l := f.Leases[0]
+			l.Namespace, l.Holder = "helm-system", "b"
+			f.Leases = append(f.Leases, l)
+		}, Failed, "two processes lead at once: Lease helm-controller-leader-election in flux-system by a and helm-system by b"},
+		{"an old Lease", func(f *Facts) {
+			l := f.Leases[0]
+			l.Namespace, l.Renewed = "helm-system", now.Add(-time.Hour)
+			f.Leases = append(f.Leases, l)
+		}, "", ""},
+		{"a released Lease", func(f *Facts) { f.Leases[0].Holder = "" }, Warning, "no Lease of a controller is renewed"},
+		{"only a Lease", func(f *Facts) { f.Controllers = nil }, "", ""},
+		{"no controller", func(f *Facts) { f.Controllers, f.Leases = nil, nil }, Failed, "no controller of HelmReleases runs"},
+		{"no events", func(f *Facts) { f.Controllers[0].EventsAddr = "" }, Warning, "does not set --events-addr"},
+		{"no events, and no receiver", func(f *Facts) { f.Controllers[0].EventsAddr, f.Source.Notifications = "", false }, "", ""},
+		{"unknown flag", func(f *Facts) { f.Controllers[0].Refused = "unknown flag: --x" }, Failed, "unknown flag: --x"},
+		{"no source-controller", func(f *Facts) { f.Source = Source{} }, Failed, "source-controller was not found"},
+		{"source-controller without addresses", func(f *Facts) { f.Source.Endpoints = 0 }, Failed, "is not ready: 1 Pods are ready, and its Service has 0 addresses"},
+		{"addresses not read", func(f *Facts) { f.Source.Endpoints = -1 }, "", ""},
+		{"isolated, in the same namespace", func(f *Facts) { f.Source.Isolated = true }, "", ""},
+		{"isolated", func(f *Facts) { f.Source.Isolated, f.Source.Namespace = true, "other" }, Failed, "allow no traffic from other namespaces"},
+		{"suspended", func(f *Facts) { f.Releases[0].Spec.Suspend = true; f.Releases[0].Generation = 2 }, Note, "1 of 1 HelmRelease are suspended"},
+		{"another cluster, default account", func(f *Facts) {
+			f.Releases[0].Spec.KubeConfig = &helmv2.KubeConfigReference{}
+			f.Controllers[0].DefaultServiceAccount = "default"
+		}, Warning, "act there as the default ServiceAccount"},
+		{"another cluster, own account", func(f *Facts) {
+			f.Releases[0].Spec.KubeConfig, f.Releases[0].Spec.ServiceAccountName = &helmv2.KubeConfigReference{}, "helm"
+			f.Controllers[0].DefaultServiceAccount = "default"
+		}, "", ""},
+		{"two HelmReleases, one release", func(f *Facts) {
+			other := f.Releases[0].DeepCopy()
+			other.Name, other.Spec.ReleaseName = "copy", "web"
+			f.Releases = append(f.Releases, *other)
+		}, Failed, "HelmReleases apps/copy and apps/web have the same Helm release, apps/web"},
+		{"pending", func(f *Facts) {
+			f.Pending = []Record{{Namespace: "apps", Release: "web", Revision: "2", Status: "pending-upgrade", Since: now.Add(-time.Hour)}}
+		}, Warning, "1 revision has been pending"},
+		{"an action runs", func(f *Facts) {
+			f.Pending = []Record{{Namespace: "apps", Release: "web", Revision: "2", Status: "pending-upgrade", Since: now.Add(-time.Minute)}}
+		}, "", ""},
+		{"a pending release of another client", func(f *Facts) {
+			f.Pending = []Record{{Namespace: "apps", Release: "mine", Revision: "2", Since: now.Add(-time.Hour)}}
+		}, "", ""},
+		{"missing account", func(f *Facts) { f.Rights[0].Missing = true }, Failed, "ServiceAccount apps/helm does not exist, and 1 release acts as it"},
+		{"missing right", func(f *Facts) { f.Rights[0].Denied = []string{"list secrets in apps"} }, Failed, "may not list secrets in apps"},
+		{"stored version", func(f *Facts) {
+			i := slices.IndexFunc(f.CRDs, func(c CRD) bool { return c.Name == helmReleases })
+			f.CRDs[i].Stored = []string{"v2beta2", "v2"}
+		}, Failed, "may be stored as v2beta2"},
+		{"unread", func(f *Facts) {
+			f.Unread = []Unread{{ResourceDeployments, "forbidden"}}
+			f.Controllers, f.Source = nil, Source{}
+		}, Unknown, "Deployments could not be read: forbidden"},
+	} {
+		f := healthy()
+		tc.edit(&f)
+		r := Check(f)
+		var found []Finding
+		for _, finding := range r.Findings {
+			if finding.Level != OK {
+				found = append(found, finding)
+				if finding.What == "" || finding.Meaning == "" || finding.Do == "" {
+					t.Errorf("%s: a finding without its three parts: %+v", tc.name, finding)
+				}
+			}
+		}
+		switch {
+		case tc.want == "" && len(found) == 0:
+		case len(found) != 1 || found[0].Level != tc.level || !strings.Contains(found[0].What, tc.want):
+			t.Errorf("%s: the findings are %+v", tc.name, found)
+		}
+		if (tc.level == Failed) != (r.Failed == 1) {
+			t.Errorf("%s: %d failed", tc.name, r.Failed)
+		}
+	}
+}
