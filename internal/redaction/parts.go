@@ -110,9 +110,9 @@ func (c *collector) line(line string, depth int) {
 	for _, part := range urlParts(line) {
 		c.value(part, depth+1)
 	}
-	if _, value, ok := assignment(line, "="); ok {
+	if value, ok := assignment(line, "="); ok {
 		c.value(unquote(value), depth+1)
-	} else if _, value, ok := assignment(line, ": "); ok {
+	} else if value, ok := assignment(line, ": "); ok {
 		c.value(unquote(value), depth+1)
 	}
 	fields := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || r == ';' || r == ',' || r == '&' })
@@ -120,23 +120,23 @@ func (c *collector) line(line string, depth int) {
 		return
 	}
 	for _, field := range fields {
-		if _, value, ok := assignment(field, "="); ok {
+		if value, ok := assignment(field, "="); ok {
 			c.value(unquote(value), depth+1)
 		}
 	}
 }
 
-// assignment returns the key and the value of a text. ok is false if there is no plausible key.
-func assignment(text, separator string) (key, value string, ok bool) {
-	key, value, ok = strings.Cut(text, separator)
+// assignment returns the value in a text. ok is false if there is no plausible key.
+func assignment(text, separator string) (value string, ok bool) {
+	key, value, ok := strings.Cut(text, separator)
 	key = strings.Trim(key, " \t\"'")
 	for i := range len(key) {
 		b := key[i]
 		if (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && (b < '0' || b > '9') && !strings.ContainsRune("_.-/ ", rune(b)) {
-			return "", "", false
+			return "", false
 		}
 	}
-	return key, strings.TrimSpace(value), ok && key != ""
+	return strings.TrimSpace(value), ok && key != ""
 }
 
 // unquote returns a value without quotation marks, and without the comma after them.

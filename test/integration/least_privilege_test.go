@@ -131,15 +131,20 @@ func TestLeastPrivilegeScript(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilegeCommands: the commands of the page of operators run as they are written there.
+// TestLeastPrivilegeCommands: the commands of the documentation run as they are written there.
 func TestLeastPrivilegeCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "operations.md"))
+	pages, err := filepath.Glob(filepath.Join(harness.Root(), "docs", "*.md"))
 	w.must(err)
-	all := regexp.MustCompile(`(?m)^sh (config/least-privilege/accounts\.sh[^>\n]*)`).FindAllStringSubmatch(string(page), -1)
+	var all [][]string
+	for _, path := range pages {
+		page, err := os.ReadFile(path)
+		w.must(err)
+		all = append(all, regexp.MustCompile(`(?m)^sh (config/least-privilege/accounts\.sh[^>\n]*)`).FindAllStringSubmatch(string(page), -1)...)
+	}
 	if len(all) < 3 {
-		t.Fatalf("the page has %d commands", len(all))
+		t.Fatalf("the pages have %d commands", len(all))
 	}
 	for _, command := range all {
 		if got := w.shell(nil, "sh", strings.Fields(command[1])...); !strings.Contains(got, "NAMESPACE") && !strings.Contains(got, "#") {

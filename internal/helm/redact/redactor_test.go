@@ -72,6 +72,18 @@ func TestOwnSecrets(t *testing.T) {
 	}
 }
 
+// TestOwnParts: the parts of documents in the Secrets of a revision are redacted, too, unless they
+// are short or names of the release.
+func TestOwnParts(t *testing.T) {
+	t.Parallel()
+	r := New(nil)
+	r.SetRevision(&helmrelease.Release{Name: "some-release", Namespace: "prod", Manifest: "kind: Secret\nmetadata: {name: s}\nstringData:\n" +
+		"  a: |\n    db: {password: first-part, mode: replica, host: some-release}\n  b: amqp://bird:second-part@mq\n"})
+	if got, want := r.Text("first-part second-part replica some-release db:"), "*** *** replica some-release db:"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestRedactedChanges: images and paths have no values of Secrets, neither of this revision nor of previous
 // ones. Where an image has one now, the former image may have had another.
 func TestRedactedChanges(t *testing.T) {

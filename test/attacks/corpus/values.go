@@ -47,6 +47,11 @@ func values() []Attack {
 	for i := range 80_000 {
 		fmt.Fprintf(&small, "k%d: 1\n", i)
 	}
+	var assignments strings.Builder
+	assignments.WriteString("t: |\n")
+	for i := range 60_000 {
+		fmt.Fprintf(&assignments, " k%d=v%d\n", i, i)
+	}
 	const bytes = "the content has more than 8388608 bytes " + expansion
 	return []Attack{
 		{Name: "values/aliases", Worst: true, ConfigMap: data(large), Edit: from(configMap, "", "", 1), Outcome: bad("with key 'values.yaml'", bytes)},
@@ -64,6 +69,7 @@ func values() []Attack {
 				from(configMap, "", fmt.Sprint("p", i), 1)(hr)
 			}
 		}, Outcome: bad("all values of the release together have more than")},
+		{Name: "values/secret-parts", Archive: template("# {{ fail .Values.t }}\n"), Secret: data(assignments.String()), Edit: from(secret, "", "", 1), Outcome: rejected(helmv2.ReasonInstallFailed, "(not shown: the Secrets of the release have more values")},
 		{Name: "values/tpl", Worst: true, Archive: template("# {{ tpl .Values.t . }}\n"), Edit: inline(map[string]any{"t": "{{ tpl .Values.t . }}"}), Outcome: died(stack)},
 		{Name: "values/tpl-output", Archive: template("# {{ tpl .Values.t . }}\n"), Edit: inline(map[string]any{"t": "{{ range until 100 }}{{ repeat 1000000 \"#\" }}{{ end }}"}), Outcome: died(memory, output)},
 		{Name: "values/tpl-from-secret", Archive: template("# {{ tpl .Values.t . }}\n"), Secret: data("t: '{{ range $i := 1000000000 }}{{ end }}'"), Edit: from(secret, "", "", 1), Outcome: died(overtime)},
