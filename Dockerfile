@@ -13,7 +13,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 
-COPY clouds.go controllers.go leader.go main.go manager.go workers.go ./
+COPY clouds.go controllers.go leader.go main.go manager.go standby.go workers.go ./
 COPY api/ api/
 COPY internal/ internal/
 RUN GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false -ldflags="-s -w" -o /rootfs/manager ./

@@ -37,7 +37,7 @@ SUITE_integration = $(INTEGRATION) ./test/integration/... -skip='$(INTEGRATION_A
 SUITE_alone = $(INTEGRATION) ./test/integration -run='$(INTEGRATION_ALONE)'
 # Tests that stop or replace the controller exclude all others. They run in two processes, and all
 # other tests in a third one. Each process has a control plane of its own.
-E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestShards|TestShortOfMemory)$$
+E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestSecondController|TestSecondControllerTakesOver|TestShards|TestShortOfMemory)$$
 E2E_RESTARTS := ^(TestClouds|TestHooksSurviveKill|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$$
 E2E = cd test/e2e && $(WITH_CLUSTER) ../../hack/e2e.sh '$(BIN)/e2e.test' -test.v -test.timeout=20m -test.parallel=4
 SUITE_failover = $(E2E) -test.run='$(E2E_FAILOVER)'

@@ -74,6 +74,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		AllowDNS:             o.Gates.AllowDNSLookups,
 		OperationTimeout:     o.OperationTimeout,
 		ClusterID:            o.ClusterID,
+		Observe:              observeAs(o.Options),
 	})
 }
 
@@ -131,7 +132,7 @@ func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *in
 func newConnections(o controllerOptions) *cluster.Connections {
 	return cluster.NewConnections(o.Config, cluster.Options{
 		Kubeconfig:       cluster.KubeconfigOptions{InsecureExec: o.Kubeconfig.InsecureExecProvider, InsecureTLS: o.Kubeconfig.InsecureTLS},
-		TransportWrapper: o.Election.leaderOnly(),
+		TransportWrapper: o.Election.forReleases(),
 		CloudLookup:      lookUpCluster,
 		MaxTokenAge:      o.TokenLifetime(),
 		NoTokenCache:     o.TokenLifetime() == 0,
@@ -141,7 +142,7 @@ func newConnections(o controllerOptions) *cluster.Connections {
 
 // newSender returns the sender of events to the events address, nil if there is no address.
 func newSender(ctx context.Context, o *options.Options, m *metrics.Metrics) *events.Sender {
-	if o.EventsAddr == "" {
+	if o.EventsAddr == "" || o.Observe {
 		return nil
 	}
 	instance, err := os.Hostname()

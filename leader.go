@@ -17,6 +17,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/leader"
+	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
@@ -25,13 +26,41 @@ import (
 type election struct {
 	fence    *leader.Fence
 	recorder *lateRecorder
+	// observes is true in a process that writes nothing but its report.
+	observes bool
 }
+
+// elects reports whether a leader is elected. A process that only observes runs beside the leader.
+func elects(o *options.Options) bool { return o.LeaderElection.Enable && !o.Observe }
+
+// controllerName returns the name of the controller in events and requests.
+func controllerName(o *options.Options) string {
+	if o.Observe {
+		return observerName
+	}
+	return helmv2.ControllerName
+}
+
+// observeAs returns the name under which the process only observes; empty if it acts.
+func observeAs(o *options.Options) string {
+	if !o.Observe {
+		return ""
+	}
+	return observerName
+}
+
+// observerName tells the requests and events of a process that only observes apart from those of
+// the controller that leads.
+const observerName = "pintle-observe"
 
 // newElection returns an election whose lease is requested with config. config must not be
 // restricted to the leader, since the lease is acquired before.
-func newElection(config *rest.Config, o *options.Options) (*election, error) {
-	if !o.LeaderElection.Enable {
-		return &election{}, nil
+func newElection(config *rest.Config, o *options.Options, m *metrics.Metrics) (*election, error) {
+	if !elects(o) {
+		if !o.Observe {
+			ctrl.Log.Info("without --enable-leader-election, other controllers are not looked for")
+		}
+		return &election{observes: o.Observe}, nil
 	}
 	recorder := &lateRecorder{}
 	lock, err := leaderelection.NewResourceLock(config, recorder, leaderelection.Options{
@@ -42,6 +71,11 @@ func newElection(config *rest.Config, o *options.Options) (*election, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.LooksForOthers() {
+		if lock, err = newStandby(config, o, lock, recorder, m); err != nil {
+			return nil, err
+		}
 	}
 	fence := leader.New(lock, leader.Options{Limit: o.LeaderElection.RenewDeadline, Now: time.Now, Lost: func() {
 		// A graceful shutdown would have to write, and another replica leads.
@@ -55,19 +89,28 @@ func leaseName(o *options.Options) string {
 	return o.LeaseName(helmv2.ControllerName + "-leader-election")
 }
 
-// leaderOnly returns a transport wrapper that rejects writes unless this replica holds the lease.
-// It returns nil without leader election.
-func (e *election) leaderOnly() transport.WrapperFunc {
-	if e.fence == nil {
+// forReleases returns the transport wrapper of connections to the clusters of releases. It rejects
+// writes unless this replica holds the lease, and all writes of a process that only observes. It is
+// nil without leader election.
+func (e *election) forReleases() transport.WrapperFunc {
+	switch {
+	case e.observes:
+		return leader.ObserveReleases
+	case e.fence == nil:
 		return nil
 	}
 	return e.fence.Guard
 }
 
-// restrict returns a copy of config whose clients write only while this replica holds the lease.
+// restrict returns a copy of config whose clients write only while this replica holds the lease. A
+// process that only observes writes nothing but its report.
 func (e *election) restrict(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.Wrap(e.leaderOnly())
+	if e.observes {
+		config.Wrap(leader.ObserveOwn)
+		return config
+	}
+	config.Wrap(e.forReleases())
 	return config
 }
 

@@ -9,6 +9,7 @@
 //	manager.go      the manager: its cache, endpoints and leader election
 //	workers.go      worker processes, which are started from the same executable
 //	leader.go       leader election, and the restriction of writes to the leader
+//	standby.go      the wait for a controller in another namespace
 //	clouds.go       access to clusters of cloud providers
 package main
 
@@ -28,7 +29,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/oomwatch"
@@ -54,15 +54,15 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	election, err := newElection(config, o)
+	m, err := metrics.New(crmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	election, err := newElection(config, o, m)
 	if err != nil {
 		return err
 	}
 	mgr, err := newManager(config, election, o)
-	if err != nil {
-		return err
-	}
-	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func restConfig(o *options.Options) (*rest.Config, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = o.Client.QPS, o.Client.Burst
-	config.UserAgent = helmv2.ControllerName
+	config.UserAgent = controllerName(o)
 	// client-go would add the credentials of the controller to each request that follows one.
 	config.Wrap(apiretry.NoRedirects)
 	return config, nil

@@ -35,7 +35,7 @@ func managerOptions(o *options.Options) ctrl.Options {
 		Scheme:                        controller.Scheme(),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr, ExtraHandlers: profiles(o)},
 		HealthProbeBindAddress:        o.HealthAddr,
-		LeaderElection:                o.LeaderElection.Enable,
+		LeaderElection:                elects(o),
 		LeaderElectionID:              leaseName(o),
 		LeaderElectionReleaseOnCancel: o.LeaderElection.ReleaseOnCancel,
 		LeaderElectionNamespace:       o.RuntimeNamespace,

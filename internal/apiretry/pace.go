@@ -5,7 +5,6 @@ package apiretry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,10 +29,15 @@ type SlowError struct {
 	Server string
 	// Silent is true if no answer has begun.
 	Silent bool
+	// Total is true if all reads of a reconciliation have taken too long together.
+	Total bool
 }
 
 // Error implements error.
 func (e *SlowError) Error() string {
+	if e.Total {
+		return fmt.Sprintf("the API server at %s has not answered all reads of the reconciliation in time", e.Server)
+	}
 	if e.Silent {
 		return fmt.Sprintf("the API server at %s has sent no answer within %s", e.Server, paceAfter)
 	}
@@ -43,14 +47,14 @@ func (e *SlowError) Error() string {
 // pacedKey is the key of a bool in the context of a request, whether it is paced.
 type pacedKey struct{}
 
-// Paced returns a context for reads that Pace ends if the server is too slow.
+// Paced returns a context for reads and dry runs that Pace ends if the server is too slow.
 func Paced(ctx context.Context) context.Context { return context.WithValue(ctx, pacedKey{}, true) }
 
 // unpaced returns a context for requests of actions to the controller's own cluster. They run in the
 // background and may take longer.
 func unpaced(ctx context.Context) context.Context { return context.WithValue(ctx, pacedKey{}, false) }
 
-// Pace returns a transport that ends reads with a context of Paced, and discovery, if the server
+// Pace returns a transport that ends reads and dry runs with a context of Paced, and discovery, if the server
 // answers too slowly. Reconciliations wait for them.
 func Pace(next http.RoundTripper) http.RoundTripper { return &pace{next: next} }
 
@@ -69,7 +73,7 @@ func (t *pace) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.timer = time.AfterFunc(b.elapsed, b.check)
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		err = b.explain(err)
+		err = explainSlow(b.ctx, err)
 		b.end()
 		return nil, err
 	}
@@ -80,7 +84,7 @@ func (t *pace) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // isPaced reports whether a request must be answered soon.
 func isPaced(req *http.Request) bool {
-	if req.Method != http.MethodGet || streams(req) {
+	if !reads(req) {
 		return false
 	}
 	if wanted, known := req.Context().Value(pacedKey{}).(bool); known {
@@ -131,14 +135,6 @@ func (b *pacedBody) check() {
 	b.cancel(&SlowError{Server: b.server, Silent: !b.answered.Load()})
 }
 
-// explain returns the error of a request that check has ended, and err for others.
-func (b *pacedBody) explain(err error) error {
-	if slow, ok := errors.AsType[*SlowError](context.Cause(b.ctx)); ok {
-		return slow
-	}
-	return err
-}
-
 // end releases the resources.
 func (b *pacedBody) end() {
 	b.timer.Stop()
@@ -150,7 +146,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.received.Add(int64(n))
 	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns io.EOF unwrapped
-		err = b.explain(err)
+		err = explainSlow(b.ctx, err)
 	}
 	return n, err
 }

@@ -116,7 +116,8 @@ func TestPacedActions(t *testing.T) {
 		outage   bool
 		released bool
 	}{
-		{"the own server", false, "/apis", time.Minute, false, false},
+		{"the own server", false, "/apis", 4 * time.Second, false, false},
+		{"the own server, with a slow webhook", false, "/apis", time.Minute, false, true},
 		{"another one", true, "/api/v1/secrets", time.Second, false, false},
 		{"another one that takes longer", true, "/api/v1/secrets", 10 * time.Second, false, true},
 		{"another one that is too slow", true, "/api/v1/secrets", time.Minute, true, true},

@@ -34,6 +34,9 @@ const (
 	grace = 10 * time.Second
 	// patience is how long a request fails before its action releases its slot.
 	patience = 2 * time.Second
+	// ownPatience is how long a request to the controller's own cluster has no answer before its
+	// action releases its slot: a webhook or an aggregated API is slow.
+	ownPatience = 5 * time.Second
 	// maxConflicts bounds how often a request is repeated because of concurrent writes.
 	maxConflicts = 6
 )

@@ -203,6 +203,7 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 		defer t.retrier.ReleaseSlotAfter(patience)()
 	} else {
 		ctx = unpaced(ctx)
+		defer t.retrier.ReleaseSlotAfter(ownPatience)()
 	}
 	defer context.AfterFunc(t.retrier.inFlight, func() { cancel(ErrStopped) })()
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))

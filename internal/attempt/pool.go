@@ -38,7 +38,7 @@ type Task func(ctx context.Context, idle func() (resume func())) release.Outcome
 // returns after all of them have returned. All methods may be called concurrently.
 type Pool struct {
 	size int
-	// slots are shared by namespaces.
+	// slots are shared by namespaces and other clusters.
 	slots   *fair.Semaphore
 	enqueue func(types.NamespacedName)
 
@@ -53,6 +53,17 @@ type Info struct {
 	Action  release.Action
 	Desired release.Desired
 	Started time.Time
+	// Cluster is another cluster that the action works on; empty for that of the controller.
+	Cluster string
+}
+
+// tenants returns who uses a slot beside the namespace.
+func (i Info) tenants() []string {
+	if i.Cluster == "" {
+		return nil
+	}
+	// A blank cannot be in the name of a namespace.
+	return []string{"cluster " + i.Cluster}
 }
 
 type attempt struct {
@@ -127,32 +138,33 @@ func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, ta
 // attempts.
 func (p *Pool) perform(ctx context.Context, namespace string, info Info, task Task) (outcome release.Outcome) {
 	outcome = release.Outcome{Action: info.Action, Desired: info.Desired}
-	if err := p.take(ctx, namespace); err != nil {
+	others := info.tenants()
+	if err := p.take(ctx, namespace, others); err != nil {
 		outcome.Err, outcome.Cancelled = err, true
 		return outcome
 	}
-	defer p.slots.Release(namespace)
+	defer p.slots.Release(namespace, others...)
 	defer func() {
 		if cause := recover(); cause != nil {
 			outcome.Err = fmt.Errorf("%s panicked: %v", release.Name(info.Action), cause)
 			logr.FromContextOrDiscard(ctx).Error(outcome.Err, "Attempt panicked", "stack", string(debug.Stack()))
 		}
 	}()
-	return task(ctx, func() func() { return p.idle(namespace) })
+	return task(ctx, func() func() { return p.idle(namespace, others) })
 }
 
 var errNotStarted = errors.New("cancelled before the action started")
 
 // take acquires a first slot.
-func (p *Pool) take(ctx context.Context, namespace string) error {
-	if p.slots.Acquire(ctx, namespace) != nil {
+func (p *Pool) take(ctx context.Context, namespace string, others []string) error {
+	if p.slots.Acquire(ctx, namespace, others...) != nil {
 		return errNotStarted
 	}
 	// A stopping pool may not have cancelled ctx yet.
 	if p.started() {
 		return nil
 	}
-	p.slots.Release(namespace)
+	p.slots.Release(namespace, others...)
 	return errNotStarted
 }
 
@@ -165,9 +177,9 @@ func (p *Pool) started() bool {
 
 // idle releases the slot of the caller. resume acquires a slot again, before all first ones. It cannot
 // be cancelled, because the task needs it to end.
-func (p *Pool) idle(namespace string) (resume func()) {
-	p.slots.Release(namespace)
-	return func() { p.slots.Resume(namespace) }
+func (p *Pool) idle(namespace string, others []string) (resume func()) {
+	p.slots.Release(namespace, others...)
+	return func() { p.slots.Resume(namespace, others...) }
 }
 
 // Stats returns the number of attempts that have not ended, of slots, and of used slots.

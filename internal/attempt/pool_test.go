@@ -285,6 +285,36 @@ func TestNamespacesShareSlots(t *testing.T) {
 	})
 }
 
+// TestClustersShareSlots: the attempts of many namespaces on one other cluster wait longer than the
+// one of another namespace on the own cluster.
+func TestClustersShareSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 1)
+		var order []string
+		begin := func(namespace, cluster string) {
+			of := info(0)
+			of.Cluster = cluster
+			f.Begin(t.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, of, func(_ context.Context, idle func() func()) release.Outcome {
+				order = append(order, namespace)
+				idle()()
+				time.Sleep(time.Second)
+				return release.Outcome{}
+			})
+			synctest.Wait()
+		}
+		for _, namespace := range []string{"a", "b", "c"} {
+			begin(namespace, "far")
+		}
+		begin("d", "")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := "a d b c"; strings.Join(order, " ") != want || f.slots.Used() != 0 {
+			t.Errorf("the order is %v, not %s; %d slots are used", order, want, f.slots.Used())
+		}
+	})
+}
+
 // TestResumeBeforeBegin: no new attempt gets a slot before a task that resumes.
 func TestResumeBeforeBegin(t *testing.T) {
 	t.Parallel()
@@ -418,7 +448,7 @@ func TestTakeAfterCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 64 {
-		if err := p.take(ctx, ""); !errors.Is(err, errNotStarted) || p.slots.Used() != 0 {
+		if err := p.take(ctx, "", nil); !errors.Is(err, errNotStarted) || p.slots.Used() != 0 {
 			t.Fatalf("a cancelled attempt took a slot: %v", err)
 		}
 	}

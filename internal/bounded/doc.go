@@ -7,6 +7,7 @@
 //
 //	patterns.go  Patterns: regular expressions
 //	yaml.go      YAML and JSON, before and after decoding
+//	scalars.go   the values in YAML and JSON
 //	aliases.go   the size of YAML after the expansion of its aliases
 //	limits.go    Limits, sizes of values, and Error: an exceeded limit
 //

@@ -19,6 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // maxLine is the maximum length of a line of a log.
@@ -79,7 +80,7 @@ func (l *logs) print(pod *corev1.Pod, container string) {
 		return
 	}
 	defer func() { _ = stream.Close() }()
-	redactor := diagnosis.NewRedactor(secrets)
+	redactor := redaction.New(secrets)
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {

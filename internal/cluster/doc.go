@@ -6,7 +6,7 @@
 // each other cluster rejects requests while its API server does not answer, and probes it.
 //
 //	pool.go        Connections: returns, caches and drops connections
-//	probe.go       probes clusters that do not answer
+//	probe.go       probes clusters that do not answer, or only slowly
 //	gates.go       admits reconciliations, and holds the gate of each cluster
 //	connection.go  Connection: the RESTClientGetter of one identity
 //	mapper.go      maps kinds to resources

@@ -5,10 +5,10 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/cluster/health"
 )
 
 const (
@@ -43,6 +44,8 @@ type Unreachable struct {
 	Checking bool
 	// Since is when the first failure was noticed.
 	Since time.Time
+	// Slow is true if the cluster is reached, and answers reads too slowly or with errors.
+	Slow bool
 	// Cause is the last failure. It is equal for equal failures and quotes nothing of a
 	// kubeconfig except the address of the server.
 	Cause string
@@ -55,6 +58,9 @@ func (u *Unreachable) Error() string {
 	}
 	if u.Cloud != "" {
 		return fmt.Sprintf("the cloud has not given access to %s since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
+	}
+	if u.Slow {
+		return fmt.Sprintf("%s answers reads too slowly or with errors since %s: %s; nothing is read or changed there meanwhile; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
 	}
 	return fmt.Sprintf("%s has not been reachable since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
 }
@@ -69,8 +75,10 @@ type gate struct {
 	running func() bool
 	// trigger makes Start check the gate. It does not block.
 	trigger func()
-	// probe sends a request past the gate, on a network connection of its own.
-	probe func(ctx context.Context) error
+	// probe sends a request past the gate, on a network connection of its own. probeRead reads a
+	// path in the same way; nil for gates of clouds.
+	probe     func(ctx context.Context) error
+	probeRead func(ctx context.Context, path string) error
 	// tokens authenticates requests; nil if a kubeconfig holds credentials.
 	tokens *tokenSource
 	// locator located the cluster; nil if it needed no cloud lookup.
@@ -80,6 +88,7 @@ type gate struct {
 
 	mu      sync.Mutex
 	breaker breaker
+	health  health.Health
 	// waiters are the HelmReleases to enqueue when the state changes.
 	waiters map[types.NamespacedName]struct{}
 	// usedAt is when the cluster was last to be used.
@@ -96,6 +105,8 @@ type inFlight struct {
 	cancel context.CancelCauseFunc
 	// slow triggers a probe if there is no answer in time.
 	slow *time.Timer
+	// judged is nil unless the answer counts for the health of the cluster.
+	judged *judged
 }
 
 func newGate(host string, now func() time.Time, running func() bool, trigger func()) *gate {
@@ -150,6 +161,7 @@ func (g *gate) use() {
 // unreachable is called with the mutex held.
 func (g *gate) unreachable() *Unreachable {
 	u := &Unreachable{Host: g.host, Checking: g.breaker.phase != phaseUnreachable, Since: g.breaker.since, Cause: g.breaker.cause}
+	_, u.Slow = g.health.Suspect()
 	if g.workload != nil {
 		u.Cloud, u.Key = g.workload.Cloud, g.workload.key()
 	}
@@ -213,6 +225,9 @@ func (g *gate) endProbe(err error) (enqueue []types.NamespacedName, opened, clos
 	if err != nil {
 		cause = apiretry.Cause(err)
 	}
+	if err == nil {
+		g.health.Probed()
+	}
 	changed, opened, closed := g.breaker.probed(g.now(), cause)
 	if changed {
 		for key := range g.waiters {
@@ -265,7 +280,7 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.gate.running() {
 		return t.next.RoundTrip(req)
 	}
-	ctx, f, err := t.gate.begin(req.Context())
+	ctx, f, err := t.gate.begin(req)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
@@ -284,20 +299,24 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.gate.remove(f)
 		return resp, nil
 	}
+	f.judged.answered(resp.StatusCode)
 	resp.Body = &observedBody{ReadCloser: resp.Body, request: f, ctx: ctx}
 	return resp, nil
 }
 
 // begin records a request. It returns an error if the breaker is open.
-func (g *gate) begin(parent context.Context) (context.Context, *inFlight, error) {
+func (g *gate) begin(req *http.Request) (context.Context, *inFlight, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.use()
 	if g.breaker.phase == phaseUnreachable {
 		return nil, nil, g.unreachable()
 	}
-	ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(req.Context())
 	f := &inFlight{gate: g, cancel: cancel, slow: time.AfterFunc(patience, func() { g.fail("no answer within " + patience.String()) })}
+	if isJudged(req) {
+		f.judged = g.judge(req.URL.Path)
+	}
 	g.inFlight[f] = struct{}{}
 	return ctx, f, nil
 }
@@ -306,14 +325,20 @@ func (g *gate) begin(parent context.Context) (context.Context, *inFlight, error)
 // client or the breaker canceled it.
 func (f *inFlight) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
+		if slow, ok := errors.AsType[*apiretry.SlowError](context.Cause(ctx)); ok && !slow.Total {
+			f.judged.end(true)
+		}
+		f.judged.drop()
 		return context.Cause(ctx)
 	}
+	f.judged.drop()
 	f.gate.fail(apiretry.Cause(err))
 	return err
 }
 
 func (f *inFlight) end() {
 	f.gate.remove(f)
+	f.judged.drop()
 	f.cancel(context.Canceled)
 }
 
@@ -346,34 +371,9 @@ func (b *observedBody) Close() error {
 	// A concurrent Read fails now, which is not a failure of the cluster.
 	b.closed.Store(true)
 	err := b.ReadCloser.Close()
+	if b.ctx.Err() == nil {
+		b.request.judged.end(false)
+	}
 	b.request.end()
 	return err
-}
-
-// prober returns a function that requests the version of a server. It returns an error without an
-// answer and for 502, 503 and 504, with which a proxy reports that the server does not answer.
-// Any other answer, 401 and 403 included, comes from a server that runs.
-func prober(client *http.Client, host string) (func(ctx context.Context) error, error) {
-	address, err := url.JoinPath(host, "version")
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close() //nolint:errcheck // its body is not read
-		switch resp.StatusCode {
-		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return fmt.Errorf("no API server behind the proxy (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
-		}
-		return nil
-	}, nil
 }

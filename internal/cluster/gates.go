@@ -146,7 +146,7 @@ func (s *gates) get(d digest, id Identity, configOf func() (*rest.Config, error)
 		return nil, err
 	}
 	g := newGate(address.Scheme+"://"+address.Host, s.o.Now, s.probing.Load, s.trigger)
-	if g.probe, err = prober(client, config.Host); err != nil {
+	if g.probe, g.probeRead, err = probers(client, config.Host); err != nil {
 		return nil, err
 	}
 	// Probes need no tokens: 401 is an answer.

@@ -248,6 +248,7 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 			config.Wrap(g.tokens.wrap)
 		}
 	}
+	config.Wrap(apiretry.Deadline)
 	config.Impersonate.UserName = id.User
 	// Inside of the transports that repeat requests, so that it sees each attempt.
 	config.Wrap(c.o.TransportWrapper)

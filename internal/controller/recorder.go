@@ -12,16 +12,15 @@ import (
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Recorder returns the recorder of both reconcilers: all events get the same annotations, and
-// sender posts all of them. A nil sender posts none.
-func Recorder(mgr ctrl.Manager, sender *events.Sender) record.EventRecorder {
-	plain := mgr.GetEventRecorderFor(helmv2.ControllerName) //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
+// sender posts all of them. A nil sender posts none. name is the reporting controller.
+func Recorder(mgr ctrl.Manager, name string, sender *events.Sender) record.EventRecorder {
+	plain := mgr.GetEventRecorderFor(name) //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
 	return events.NewRecorder(plain, mgr.GetScheme(), sender)
 }
 

@@ -10,13 +10,15 @@
 //	find.go      Find: the cause, its summary and details
 //	pod.go       the symptoms of Pods and containers
 //	stable.go    texts without times and names that differ between equal failures
-//	secrets.go   Redactor: texts without secrets; the Secrets that a Pod uses
+//	secrets.go   the ends of logs, and the Secrets that a Pod uses
 package diagnosis
 
 import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // Facts are the input of Find about one object that is not ready or has failed.
@@ -38,8 +40,10 @@ type Facts struct {
 	Events []corev1.Event
 	// Logs are the ends of the logs of that Pod, before redaction and truncation.
 	Logs []Log
-	// Secrets are texts to redact.
+	// Secrets are values of Secrets to redact.
 	Secrets []string
+	// redactor removes them. Find sets it.
+	redactor redaction.Redactor
 	// Withheld is the reason why container output is left out, such as unknown Secrets. It is empty
 	// if container output is included.
 	Withheld string

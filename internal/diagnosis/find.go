@@ -16,10 +16,12 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/readiness"
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // Find returns the most likely cause of the failure that the facts describe.
 func Find(f Facts) Finding {
+	f.redactor = redaction.New(f.Secrets)
 	pod := RelevantPod(f.Pods)
 	s := f.symptom(pod)
 	r := Finding{Code: s.code, Sure: true, Hopeless: s.hopeless, Patience: s.patience}
@@ -261,7 +263,7 @@ func (f *Facts) whole(text string, written bool) string {
 	if written && f.Withheld != "" {
 		return ""
 	}
-	return oneLine(Redact(text, f.Secrets))
+	return oneLine(f.redactor.Text(text))
 }
 
 func oneLine(text string) string {
@@ -289,7 +291,7 @@ func (f *Facts) logs() []Log {
 	}
 	var all []Log
 	for _, l := range f.Logs[:min(len(f.Logs), MaxLogs)] {
-		if text := Cut(Redact(l.Text, f.Secrets), MaxLogBytes, MaxLogBytes); strings.TrimSpace(text) != "" {
+		if text := Cut(f.redactor.Text(l.Text), MaxLogBytes, MaxLogBytes); strings.TrimSpace(text) != "" {
 			all = append(all, Log{Container: l.Container, Text: text})
 		}
 	}

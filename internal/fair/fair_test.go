@@ -24,8 +24,9 @@ func TestNext(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		state  state
-		queue  string
-		want   int
+		// queue has the tenants of requests, as in a+b. The name of a resumed one ends with !.
+		queue string
+		want  int
 	}{
 		{"no request", state{size: 1, free: 1}, "", -1},
 		{"no free slot", state{size: 1}, "a", -1},
@@ -36,6 +37,8 @@ func TestNext(t *testing.T) {
 		{"slots count while they are used", state{size: 2, free: 1, usages: map[string]usage{"a": spent(0, time.Second, 1), "b": spent(time.Millisecond, 0, 0)}}, "a b", 1},
 		{"old usage counts less", state{size: 1, free: 1, usages: map[string]usage{"a": spent(10*time.Second, 2*time.Minute, 0), "b": spent(3*time.Second, 0, 0)}}, "b a", 1},
 		{"recent usage counts more", state{size: 1, free: 1, usages: map[string]usage{"a": spent(10*time.Second, time.Minute, 0), "b": spent(3*time.Second, 0, 0)}}, "b a", 0},
+		{"of two tenants, that with more usage counts", state{size: 1, free: 1, usages: map[string]usage{"a": spent(1, 0, 0), "b": spent(2, 0, 0), "x": spent(3, 0, 0)}}, "a+x b", 1},
+		{"of two tenants, the first may be that", state{size: 1, free: 1, usages: map[string]usage{"a": spent(3, 0, 0), "b": spent(2, 0, 0), "x": spent(1, 0, 0)}}, "a+x b", 1},
 		{"resumed requests are first", state{size: 1, free: 1, usages: map[string]usage{"a": spent(time.Hour, 0, 0)}}, "b a! b!", 1},
 		{
 			"the last slot is reserved for others",
@@ -75,7 +78,8 @@ func TestNext(t *testing.T) {
 	} {
 		for name := range strings.FieldsSeq(tc.queue) {
 			tenant, resumed := strings.CutSuffix(name, "!")
-			tc.state.queue = append(tc.state.queue, request{tenant, resumed})
+			all := strings.Split(tenant, "+")
+			tc.state.queue = append(tc.state.queue, request{tenant: all[0], resumed: resumed, others: all[1:]})
 		}
 		if got := tc.state.next(now); got != tc.want {
 			t.Errorf("%s: got %d, want %d", tc.reason, got, tc.want)
@@ -141,6 +145,41 @@ func TestShare(t *testing.T) {
 		time.Sleep(time.Minute)
 		if len(ends) != 10 || s.Used() != 0 {
 			t.Errorf("%d long requests have ended, %d slots are used", len(ends), s.Used())
+		}
+	})
+}
+
+// TestSharedCluster: releases of many namespaces that use one cluster share its part of the slots.
+func TestSharedCluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Size: 1, Now: time.Now})
+		for i := range 10 {
+			go func() {
+				tenant := fmt.Sprint("hog", i)
+				if s.Acquire(t.Context(), tenant, "cluster") != nil {
+					return
+				}
+				time.Sleep(5 * time.Second)
+				s.Release(tenant, "cluster")
+			}()
+		}
+		time.Sleep(6 * time.Second)
+		for range 2 {
+			// The namespace has used a slot itself, and the others have not.
+			asked := time.Now()
+			if err := s.Acquire(t.Context(), "small"); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(asked); waited > 5*time.Second {
+				t.Errorf("it has waited for %s", waited)
+			}
+			time.Sleep(time.Millisecond)
+			s.Release("small")
+		}
+		time.Sleep(time.Hour)
+		if s.Used() != 0 || s.state.usages["cluster"].slots != 0 {
+			t.Errorf("%d slots are used: %v", s.Used(), s.state.usages)
 		}
 	})
 }

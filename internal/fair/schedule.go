@@ -10,6 +10,8 @@ type request struct {
 	tenant string
 	// resumed is true if its owner had a slot before, released it, and needs one to end.
 	resumed bool
+	// others are further tenants that the slot is for. That with the most usage counts.
+	others []string
 }
 
 // state is what a decision depends on.
@@ -39,7 +41,7 @@ func (s state) next(now time.Time) int {
 		if r.resumed {
 			return i
 		}
-		used := s.usages[r.tenant].until(now).used
+		used := s.used(r, now)
 		if s.lastIsReserved(used) {
 			continue
 		}
@@ -48,6 +50,15 @@ func (s state) next(now time.Time) int {
 		}
 	}
 	return best
+}
+
+// used returns the recent usage of the tenants of a request.
+func (s state) used(r request, now time.Time) time.Duration {
+	used := s.usages[r.tenant].until(now).used
+	for _, t := range r.others {
+		used = max(used, s.usages[t].until(now).used)
+	}
+	return used
 }
 
 // lastIsReserved reports whether the only free slot is kept for other tenants than one with this usage.

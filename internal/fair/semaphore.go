@@ -38,17 +38,17 @@ func New(o Options) *Semaphore {
 
 // Acquire waits for a slot. If it returns nil, the caller must call Release with the same tenant. The
 // usage of the empty tenant does not count. The error is the cause of ctx.
-func (s *Semaphore) Acquire(ctx context.Context, tenant string) error {
-	granted := s.enqueue(request{tenant: tenant})
+func (s *Semaphore) Acquire(ctx context.Context, tenant string, others ...string) error {
+	granted := s.enqueue(request{tenant: tenant, others: others})
 	select {
 	case <-granted:
 		if ctx.Err() == nil {
 			return nil
 		}
-		s.Release(tenant)
+		s.Release(tenant, others...)
 	case <-ctx.Done():
 		if !s.withdraw(granted) {
-			s.Release(tenant)
+			s.Release(tenant, others...)
 		}
 	}
 	return context.Cause(ctx)
@@ -56,7 +56,9 @@ func (s *Semaphore) Acquire(ctx context.Context, tenant string) error {
 
 // Resume waits for a slot before all other callers. It is for callers that had one and need it again
 // to end.
-func (s *Semaphore) Resume(tenant string) { <-s.enqueue(request{tenant: tenant, resumed: true}) }
+func (s *Semaphore) Resume(tenant string, others ...string) {
+	<-s.enqueue(request{tenant: tenant, resumed: true, others: others})
+}
 
 // TryAcquire acquires a slot for the empty tenant if there is a free one that no other caller waits
 // for.
@@ -71,11 +73,14 @@ func (s *Semaphore) TryAcquire() bool {
 }
 
 // Release releases a slot.
-func (s *Semaphore) Release(tenant string) {
+func (s *Semaphore) Release(tenant string, others ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.free++
 	s.count(tenant, -1)
+	for _, t := range others {
+		s.count(t, -1)
+	}
 	s.grant()
 }
 
@@ -121,6 +126,9 @@ func (s *Semaphore) grant() {
 		close(s.granted[i])
 		s.state.free--
 		s.count(s.state.queue[i].tenant, 1)
+		for _, t := range s.state.queue[i].others {
+			s.count(t, 1)
+		}
 		s.remove(i)
 	}
 }

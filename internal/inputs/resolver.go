@@ -26,7 +26,7 @@ type Want struct {
 	// Values belong to the caller, since Helm changes the values that it is given. They are never
 	// nil if Artifact is set.
 	Values map[string]any
-	// Secrets lists the texts in Values that come from Secrets. Messages about the release have
+	// Secrets lists the contents of Secrets that Values come from. Messages about the release have
 	// to be redacted from them.
 	Secrets []string
 	// Layers returns the layers of Values, the one with the lowest precedence first. It parses them

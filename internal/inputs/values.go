@@ -61,7 +61,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 		if v, err = compose(refs, v, &read); err != nil {
 			return err
 		}
-		want.Secrets = secrets(refs, &read)
+		want.Secrets = secrets(refs)
 		want.Layers = func() []plan.Layer { return layers(refs, raw) }
 	}
 	digest, err := values.Digest(v)

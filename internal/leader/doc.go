@@ -8,5 +8,6 @@
 // renewal for as long as no other replica can acquire the lease. The lease is released only when no
 // write is in flight.
 //
-//	leader.go  Fence: a lock for leader election and a transport for writes
+//	observe.go  the transports of a process that only observes
+//	leader.go   Fence: a lock for leader election and a transport for writes
 package leader

@@ -215,10 +215,13 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
+func isRead(req *http.Request) bool {
+	return req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
+}
+
 // unfenced reports whether a request is a read or writes an event.
 func unfenced(req *http.Request) bool {
-	switch req.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	if isRead(req) {
 		return true
 	}
 	// .../namespaces/NAMESPACE/events, with or without a name.

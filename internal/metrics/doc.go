@@ -12,4 +12,5 @@
 //	stats.go     a collector of the sizes and counts that parts of the controller report
 //	workers.go   metrics of the processes that parse and render charts
 //	releases.go  a collector with the series of each HelmRelease
+//	switch.go    metrics of a replica that waits, and of a process that only observes
 package metrics

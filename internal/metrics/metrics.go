@@ -44,6 +44,8 @@ type Metrics struct {
 
 	releases *releaseCollector
 	stats    *statsCollector
+	// Switch has the metrics of a switch between controllers.
+	Switch *Switch
 
 	mu         sync.Mutex
 	suspended  map[string]struct{}
@@ -72,6 +74,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		releases:    newReleaseCollector(),
 		workerWaits: newWorkerWaits(),
 		stats:       newStatsCollector(),
+		Switch:      newSwitch(),
 		suspended:   map[string]struct{}{},
 		drifted:     map[string]struct{}{},
 		rolledBack:  map[string]struct{}{},
@@ -114,7 +117,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	for _, c := range append(releaseGauges(m), []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
 		m.notifications, m.queued, m.clusters, m.tokens,
-		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats,
+		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats, m.Switch.standby, m.Switch.results,
 	}...) {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -245,6 +248,7 @@ func (m *Metrics) Forget(hr types.NamespacedName) {
 	m.releases.mu.Lock()
 	defer m.releases.mu.Unlock()
 	delete(m.releases.succeeded, hr)
+	m.Switch.forget(hr)
 }
 
 // Suspended records whether a HelmRelease is suspended. key identifies the HelmRelease, and does

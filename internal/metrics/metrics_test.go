@@ -304,6 +304,8 @@ func everything(t *testing.T) *prometheus.Registry {
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	m.ClusterUnreachable("https://h", true)
+	m.Switch.Standby(false)
+	m.Switch.Observed(types.NamespacedName{Namespace: "prod", Name: "web"}, "NothingToDo")
 	return registry
 }
 

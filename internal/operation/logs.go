@@ -3,7 +3,10 @@
 
 package operation
 
-import "github.com/pintle-dev/pintle/internal/diagnosis"
+import (
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/redaction"
+)
 
 // Limits of the logs in status.
 const (
@@ -17,6 +20,6 @@ const (
 
 // Tail returns the last lines of a log without secrets. Secrets are replaced before the log is cut,
 // because a cut secret would not be recognised.
-func Tail(text string, secrets []string) string {
-	return diagnosis.Cut(diagnosis.Redact(text, secrets), MaxLogLines, MaxLogBytes)
+func Tail(text string, redactor redaction.Redactor) string {
+	return diagnosis.Cut(redactor.Text(text), MaxLogLines, MaxLogBytes)
 }

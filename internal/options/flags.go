@@ -56,6 +56,7 @@ func (o *Options) flags() *pflag.FlagSet {
 	o.bindIdentities(fs)
 	o.bindOperations(fs)
 	o.bindMemory(fs)
+	o.bindSwitch(fs)
 	fs.Var(&o.Gates, "feature-gates", "Comma-separated list of `Name=bool`.")
 	return fs
 }
@@ -107,6 +108,14 @@ func (o *Options) bindIdentities(fs *pflag.FlagSet) {
 func (o *Options) bindOperations(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.OperationTimeout, "operation-timeout", time.Hour, "Maximum time that an Operation waits, and that each of its Jobs runs."+ownFlag)
 	fs.StringVar(&o.ClusterID, "cluster-id", "", "Value of the label app.vworkspace.io/cluster-id of objects that are created for Operations. Empty adds no label."+ownFlag)
+}
+
+func (o *Options) bindSwitch(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.AllowSecondController, "allow-second-controller", false,
+		"Lead also while a Lease of the same name is renewed in another namespace. Two controllers then work on the same releases, "+
+			"unless they watch different ones."+ownFlag)
+	fs.BoolVar(&o.Observe, "observe", false,
+		"Only report what would be done to each release, by metric, log and event. Nothing else is written, and no Lease is needed."+ownFlag)
 }
 
 func (o *Options) bindMemory(fs *pflag.FlagSet) {

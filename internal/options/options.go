@@ -38,6 +38,10 @@ type Options struct {
 	// ACL restricts references between namespaces.
 	ACL            acl.Options
 	LeaderElection leaderelection.Options
+	// AllowSecondController leads also while a controller in another namespace leads.
+	AllowSecondController bool
+	// Observe reports what would be done to each release, and does nothing.
+	Observe bool
 	// IntervalJitter spreads intervals by up to a percentage in both directions.
 	IntervalJitter jitter.IntervalOptions
 	// MetricsAddr and HealthAddr are listen addresses; "0" disables the server.
@@ -188,6 +192,9 @@ func (o *Options) Notices() []string {
 	if o.TokenCacheMaxSize != tokenCacheSize && o.TokenCacheMaxSize != 0 {
 		notices = append(notices, "--token-cache-max-size has no effect unless it is 0: the cache holds one token for each cluster")
 	}
+	if o.Observe && o.EventsAddr != "" {
+		notices = append(notices, "--events-addr has no effect with --observe: the controller that leads posts events")
+	}
 	return notices
 }
 
@@ -197,6 +204,12 @@ func (o *Options) TokenLifetime() time.Duration {
 		return 0
 	}
 	return o.TokenCacheMaxDuration
+}
+
+// LooksForOthers reports whether the controller waits while a controller in another namespace leads.
+// A controller of one namespace does not: a Lease does not tell which namespaces its holder watches.
+func (o *Options) LooksForOthers() bool {
+	return o.LeaderElection.Enable && !o.AllowSecondController && o.WatchAllNamespaces
 }
 
 // Selector returns WatchLabels, parsed. It returns nil if WatchLabels is empty or invalid.

@@ -69,7 +69,7 @@ func TestParseEveryFlag(t *testing.T) {
 		"--events-addr=https://n.example/", "--http-retry=0", "--watch-label-selector=sharding.fluxcd.io/key=a", "--override-manager=a", "--override-manager=b",
 		"--snapshot-digest-algo=sha256", "--token-cache-max-size=0", "--token-cache-max-duration=2h",
 		"--oom-watch-memory-threshold=100", "--oom-watch-interval=50ms", "--oom-watch-max-memory-path=/m", "--oom-watch-current-memory-path=/c",
-		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--operation-timeout=9s", "--cluster-id=here-1", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console",
+		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--operation-timeout=9s", "--cluster-id=here-1", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console", "--allow-second-controller", "--observe",
 	}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +85,7 @@ func TestParseEveryFlag(t *testing.T) {
 		SnapshotDigestAlgo: "sha256", TokenCacheMaxDuration: 2 * time.Hour,
 		Memory:           MemoryWatch{Threshold: 100, Interval: 50 * time.Millisecond, MaxPath: "/m", CurrentPath: "/c"},
 		SourceController: "localhost:1", SourceWatcher: "localhost:2",
+		AllowSecondController: true, Observe: true,
 		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", Log: logger.Options{LogLevel: "trace", LogEncoding: "console"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Gates{})); diff != "" {
@@ -214,7 +215,8 @@ func TestReferenceDeployment(t *testing.T) {
 // TestNotices: each option without an effect has one notice.
 func TestNotices(t *testing.T) {
 	for args, want := range map[string]int{
-		"": 0, "--feature-gates=DetectDrift=false,ExternalArtifact=true": 0, "--feature-gates=DetectDrift=true,DetectDrift=false": 0,
+		"": 0, "--observe --events-addr=http://n": 1, "--events-addr=http://n": 0,
+		"--feature-gates=DetectDrift=false,ExternalArtifact=true": 0, "--feature-gates=DetectDrift=true,DetectDrift=false": 0,
 		"--feature-gates=DetectDrift=true,CacheSecretsAndConfigMaps=true": 2, "--token-cache-max-size=7": 1, "--token-cache-max-size=0": 0, "--token-cache-max-duration=1m": 0,
 	} {
 		o, err := Parse(strings.Fields(args), io.Discard)
@@ -252,6 +254,24 @@ func TestConfigSelector(t *testing.T) {
 	for text, want := range map[string]bool{"reconcile.fluxcd.io/watch=Enabled": true, "": true, "a=b": false, "a=b=c": false} {
 		if got := (&Options{WatchConfigs: text}).ConfigSelector().Matches(watched); got != want {
 			t.Errorf("%q matches %v: %t, want %t", text, watched, got, want)
+		}
+	}
+}
+
+// TestLooksForOthers: other controllers matter to one that elects a leader and watches all
+// namespaces.
+func TestLooksForOthers(t *testing.T) {
+	t.Setenv("RUNTIME_NAMESPACE", "here")
+	for args, want := range map[string]bool{
+		"--enable-leader-election": true, "": false, "--enable-leader-election --allow-second-controller": false,
+		"--enable-leader-election --watch-all-namespaces=false": false,
+	} {
+		o, err := Parse(strings.Fields(args), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.LooksForOthers(); got != want {
+			t.Errorf("%q: %t, want %t", args, got, want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // Masked replaces values of Secrets.
@@ -38,7 +38,7 @@ type ValueKey struct {
 // ValuesOf returns the view of values. layers are in the order in which they are merged, and secrets
 // are texts of Secrets.
 func ValuesOf(values map[string]any, layers []plan.Layer, secrets []string, unread []string) Values {
-	m := masking{layers: layers, redactor: diagnosis.NewRedactor(secrets)}
+	m := masking{layers: layers, redactor: redaction.New(secrets)}
 	masked, _ := m.mask(values, nil).(map[string]any)
 	return Values{Values: masked, Keys: m.keys, Unread: unread}
 }
@@ -46,7 +46,7 @@ func ValuesOf(values map[string]any, layers []plan.Layer, secrets []string, unre
 // masking collects the keys of values while it masks them.
 type masking struct {
 	layers   []plan.Layer
-	redactor diagnosis.Redactor
+	redactor redaction.Redactor
 	keys     []ValueKey
 }
 

@@ -12,33 +12,59 @@ import (
 )
 
 const (
-	// burst is the size of the token bucket of a subscriber, and refill the time until a token
-	// is added, unless Options set another. Two controllers that overwrite each other's changes
-	// cost two reconciliations a minute.
-	burst  = 10
+	// burst is the size of the token buckets of a subscriber.
+	burst = 10
+	// refill is the time until a token for modifications is added, unless Options set another. Two
+	// controllers that overwrite each other's changes cost two reconciliations a minute.
 	refill = 30 * time.Second
+	// deletionRefill is the same for deletions. It bounds the delay of a deletion, and the
+	// reconciliations that a tenant causes who labels and deletes objects all the time.
+	deletionRefill = 10 * time.Second
 )
+
+// bucket is a bucket of tokens.
+type bucket struct {
+	// refill is the time until a token is added.
+	refill time.Duration
+	// fullAt is when the bucket is full. It determines the number of tokens.
+	fullAt time.Time
+}
+
+// next returns when there is a token.
+func (b *bucket) next() time.Time { return b.fullAt.Add(-(burst - 1) * b.refill) }
+
+// take takes a token, maybe one that is added later.
+func (b *bucket) take(now time.Time) {
+	if b.fullAt.Before(now) {
+		b.fullAt = now
+	}
+	b.fullAt = b.fullAt.Add(b.refill)
+}
+
+// putBack returns a token that was taken and is not used.
+func (b *bucket) putBack() { b.fullAt = b.fullAt.Add(-b.refill) }
 
 // subscriber is a HelmRelease and the targets that it watches.
 type subscriber struct {
 	key     types.NamespacedName
 	cluster string
 	targets []Target
-	// refill is the time until a token is added to the bucket.
-	refill time.Duration
+	// modifications and deletions are the budgets of what enqueues the subscriber.
+	modifications, deletions bucket
 	// enqueueAt is when the subscriber is enqueued next; zero for never.
 	enqueueAt time.Time
-	// delayed is true if enqueueAt is the time of the next token.
+	// delayed is true if enqueueAt is the time of the next token for a modification.
 	delayed bool
-	// fullAt is when the token bucket is full. It determines the number of tokens.
-	fullAt time.Time
 }
 
-// nextToken returns when there is a token.
-func (s *subscriber) nextToken() time.Time { return s.fullAt.Add(-(burst - 1) * s.refill) }
+func newSubscriber(key types.NamespacedName, refill time.Duration) *subscriber {
+	return &subscriber{
+		key: key, modifications: bucket{refill: refill}, deletions: bucket{refill: min(refill, deletionRefill)},
+	}
+}
 
-// rateLimited reports whether there is no token.
-func (s *subscriber) rateLimited(now time.Time) bool { return s.nextToken().After(now) }
+// rateLimited reports whether there is no token for a modification.
+func (s *subscriber) rateLimited(now time.Time) bool { return s.modifications.next().After(now) }
 
 // queue holds the subscribers that have a time to be enqueued. The mutex of the Registry guards it.
 type queue struct {
@@ -58,33 +84,36 @@ func newQueue(debounce time.Duration, c clock.Clock) *queue {
 	return &queue{debounce: debounce, clock: c, rescheduled: make(chan struct{}, 1), scheduled: map[*subscriber]struct{}{}}
 }
 
-// schedule enqueues a subscriber soon. A modification takes a token, unless the subscriber is
-// scheduled already. A deletion takes none and is not delayed.
+// schedule enqueues a subscriber soon. A modification or deletion takes a token of its own kind,
+// unless the subscriber is scheduled early enough. Without a token it is enqueued at the time of the
+// next one.
 func (q *queue) schedule(s *subscriber, deleted bool) {
 	now := q.clock.Now()
 	soon := now.Add(q.debounce)
-	switch scheduled := !s.enqueueAt.IsZero(); {
-	case scheduled && s.delayed && deleted:
-		// It need not wait for its token, which is returned.
-		s.fullAt, s.delayed, s.enqueueAt = s.fullAt.Add(-s.refill), false, soon
-	case scheduled:
+	if !s.enqueueAt.IsZero() && !(deleted && s.delayed) {
 		return
-	case deleted:
-		s.enqueueAt = soon
-	default:
-		s.enqueueAt = soon
-		if token := s.nextToken(); token.After(now) {
-			q.delayed++
-			s.delayed = true
-			if token.After(soon) {
-				s.enqueueAt = token
-			}
-		}
-		if s.fullAt.Before(now) {
-			s.fullAt = now
-		}
-		s.fullAt = s.fullAt.Add(s.refill)
 	}
+	budget := &s.modifications
+	if deleted {
+		budget = &s.deletions
+	}
+	at := soon
+	if token := budget.next(); token.After(soon) {
+		at = token
+	}
+	if s.delayed {
+		if !at.Before(s.enqueueAt) {
+			return
+		}
+		// The modification is seen with the deletion. Its token is returned.
+		s.modifications.putBack()
+	}
+	if budget.next().After(now) {
+		q.delayed++
+	}
+	s.delayed = !deleted && budget.next().After(now)
+	budget.take(now)
+	s.enqueueAt = at
 	q.scheduled[s] = struct{}{}
 	q.runAt(s.enqueueAt)
 }

@@ -35,7 +35,8 @@ type Options struct {
 	// cause one reconciliation. Zero is 50 milliseconds.
 	Debounce time.Duration
 	// Refill is the time until a HelmRelease may be enqueued once more by a modification. It
-	// may be enqueued ten times at once. Zero is 30 seconds.
+	// may be enqueued ten times at once. Zero is 30 seconds. Deletions have ten tokens of their
+	// own, and get another one after this time or 10 seconds.
 	Refill time.Duration
 	// Clock is for tests; nil is the real clock.
 	Clock clock.Clock
@@ -186,7 +187,7 @@ func (r *Registry) subscriberFor(key types.NamespacedName, c Cluster, n int) *su
 	r.clients[c.ID] = c.Client
 	s := r.subscribers[key]
 	if s == nil {
-		s = &subscriber{key: key, refill: r.options.Refill}
+		s = newSubscriber(key, r.options.Refill)
 		r.subscribers[key] = s
 	}
 	return s

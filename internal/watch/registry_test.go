@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -503,6 +504,76 @@ func TestTokens(t *testing.T) {
 		h.pass(refill - 14*time.Second)
 		h.expectEnqueued("the delayed modification has returned its token", here)
 	})
+}
+
+// TestDeletionBudget: objects that are created and deleted twice a second enqueue the release in their
+// labels at the rate limit of deletions. The last deletion is not lost.
+func TestDeletionBudget(t *testing.T) {
+	withRegistry(t, Options{}, func(h *fixture) {
+		h.watchKinds(app, "things")
+		h.expectEnqueued("first list", here)
+		storm := func(d time.Duration) {
+			for until := time.Now().Add(d); time.Now().Before(until); h.pass(500 * time.Millisecond) {
+				h.server.put("things", made("a"))
+				h.server.remove("things", "a")
+			}
+		}
+		storm(10 * time.Minute)
+		if got := len(h.enqueued()); got < 65 || got > 75 {
+			t.Errorf("enqueued %d times in ten minutes, want 10 and six per minute", got)
+		}
+		h.pass(deletionRefill)
+		h.expectEnqueued("the last deletion", here)
+		h.pass(time.Hour)
+		h.expectEnqueued("nothing is scheduled")
+		h.server.put("things", made("a"))
+		h.server.remove("things", "a")
+		h.expectEnqueued("there are tokens again", here)
+	})
+}
+
+// TestBuckets: modifications and deletions have tokens of their own. The earlier time counts.
+func TestBuckets(t *testing.T) {
+	t.Parallel()
+	empty := func(b *bucket, now time.Time) {
+		for range burst {
+			b.take(now)
+		}
+	}
+	for _, tc := range []struct {
+		reason                      string
+		modified, deleted           bool // whether the buckets are empty
+		events                      string
+		want                        time.Duration
+		modifiedTaken, deletedTaken int // the tokens that are taken in the end
+	}{
+		{"a modification", false, false, "m", defaultDebounce, 1, 0},
+		{"a deletion", false, false, "d", defaultDebounce, 0, 1},
+		{"many of both", false, false, "mdmdmd", defaultDebounce, 1, 0},
+		{"no token for a modification", true, false, "mm", refill, burst + 1, 0},
+		{"no token for a deletion", false, true, "dd", deletionRefill, 0, burst + 1},
+		{"a deletion replaces a delayed modification", true, false, "md", defaultDebounce, burst, 1},
+		{"a delayed one, too", true, true, "md", deletionRefill, burst, burst + 1},
+		{"a modification waits for the deletion", false, true, "dm", deletionRefill, 0, burst + 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q, now := newQueue(defaultDebounce, clock.RealClock{}), time.Now()
+			s := newSubscriber(app, refill)
+			if tc.modified {
+				empty(&s.modifications, now)
+			}
+			if tc.deleted {
+				empty(&s.deletions, now)
+			}
+			for _, e := range tc.events {
+				q.schedule(s, e == 'd')
+			}
+			taken := func(b bucket) int { return int(max(0, b.fullAt.Sub(now)) / b.refill) }
+			if got := s.enqueueAt.Sub(now); got != tc.want || taken(s.modifications) != tc.modifiedTaken || taken(s.deletions) != tc.deletedTaken {
+				t.Errorf("%s: enqueued after %s, with %d and %d tokens taken", tc.reason, got, taken(s.modifications), taken(s.deletions))
+			}
+		})
+	}
 }
 
 // TestLatestClient: the client of the latest subscription is used, even if that is equal.

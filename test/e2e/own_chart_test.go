@@ -35,7 +35,7 @@ func TestOwnChart(t *testing.T) {
 	hr := w.Draft("pintle", fixture.ChartRef(helmv2.KindOCIRepository, "pintle"), nil)
 	w.Create(hr)
 	w.UntilRevision(hr, 1)
-	w.runs(1, "--default-service-account=default")
+	w.runs(1, "--default-service-account=helm-release")
 	for _, o := range w.around() {
 		w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 	}

@@ -46,6 +46,7 @@ func TestReference(t *testing.T) {
 		handOver(context.WithoutCancel(t.Context()), t, ours)
 		_ = os.Rename(theirs.LogPath, filepath.Join(harness.Root(), "bin", "e2e-reference.log"))
 	})
+	t.Run("Rehearsal", func(t *testing.T) { newWorld(t).rehearsed(theirs) })
 	t.Run("MadeByThem", func(t *testing.T) { newWorld(t).changeHands(theirs, ours) })
 	t.Run("MadeByUs", func(t *testing.T) { newWorld(t).changeHands(ours, theirs) })
 	t.Run("ReturnToTheirs", func(t *testing.T) { newWorld(t).returns(theirs, ours) })

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,7 +100,7 @@ func (c *Canaries) learn(o *unstructured.Unstructured) {
 	}
 }
 
-// document adds a value that may be a structured document: its leaves, or else its lines.
+// document adds a value that may be a structured document: its leaves, or else its parts.
 func (a *secretMatcher) document(name, text string) {
 	if block, _ := pem.Decode([]byte(text)); block != nil && !strings.HasSuffix(block.Type, "PRIVATE KEY") {
 		// Certificates and public keys are not secret.
@@ -116,10 +117,46 @@ func (a *secretMatcher) document(name, text string) {
 			return
 		}
 	}
+	a.text(name, text)
+}
+
+// text adds a text that is no document, its lines, and what is in them: KEY=value, a URL, or the
+// base64 encoding of user and password. It shares no code with the controller, whose errors it
+// finds.
+func (a *secretMatcher) text(name, text string) {
 	a.add(name, text)
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != text && !strings.HasPrefix(line, "-----") {
-			a.add(name, line)
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "-----") {
+			continue
+		}
+		a.add(name, line)
+		if key, value, ok := strings.Cut(line, "="); ok && !strings.ContainsAny(key, " \"'{:?&") {
+			value = strings.Trim(value, "\"'")
+			a.add(name+", "+key, value)
+			a.url(name+", "+key, value)
+		}
+		a.url(name, line)
+		if plain, err := base64.StdEncoding.DecodeString(line); err == nil && utf8.Valid(plain) {
+			if _, password, ok := strings.Cut(string(plain), ":"); ok {
+				a.add(name+", encoded password", password)
+			}
+		}
+	}
+}
+
+// url adds password and query values of a URL.
+func (a *secretMatcher) url(name, text string) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return
+	}
+	if password, ok := u.User.Password(); ok {
+		a.add(name+", password of the URL", password)
+	}
+	for key, all := range u.Query() {
+		for _, value := range all {
+			a.add(name+", "+key+" of the URL", value)
 		}
 	}
 }
@@ -153,11 +190,6 @@ func (a *secretMatcher) leaves(name string, part any) {
 		a.add(name, strconv.FormatFloat(v, 'f', -1, 64))
 		a.add(name, fmt.Sprint(v))
 	case string:
-		a.add(name, v)
-		if strings.Contains(v, "\n") {
-			for line := range strings.Lines(v) {
-				a.add(name, strings.TrimSpace(line))
-			}
-		}
+		a.text(name, v)
 	}
 }

@@ -247,6 +247,12 @@ func TestCanaryInKubeconfigs(t *testing.T) {
 // warnings, both of which quote the object that is denied.
 func (w *world) deny(operations ...admissionregistrationv1.OperationType) {
 	w.t.Helper()
+	w.denyWith(func(object string) string { return object }, operations...)
+}
+
+// denyWith is deny with another text about the denied object.
+func (w *world) denyWith(quote func(object string) string, operations ...admissionregistrationv1.OperationType) {
+	w.t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		var review admissionv1.AdmissionReview
@@ -261,8 +267,8 @@ func (w *world) deny(operations ...admissionregistrationv1.OperationType) {
 		allowed := strings.Contains(object, "helm.sh/release.v1") || strings.Contains(object, "kube-root-ca.crt")
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: allowed}
 		if !allowed {
-			review.Response.Result = &metav1.Status{Message: "not like this: " + object}
-			review.Response.Warnings = []string{object}
+			review.Response.Result = &metav1.Status{Message: "not like this: " + quote(object)}
+			review.Response.Warnings = []string{quote(object)}
 		}
 		review.Request = nil
 		_ = json.NewEncoder(rw).Encode(review)

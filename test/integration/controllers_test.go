@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	clienttransport "k8s.io/client-go/transport"
@@ -42,6 +43,10 @@ type config struct {
 	endpoint *rest.Config
 	// defaultServiceAccount is the identity of releases without serviceAccountName.
 	defaultServiceAccount string
+	// observe makes the controller only observe.
+	observe bool
+	// metrics, if set, is called with the registry of the controller's metrics.
+	metrics func(prometheus.Gatherer)
 	// name is the label value of the controller's HelmReleases.
 	name string
 }

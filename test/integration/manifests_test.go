@@ -380,7 +380,7 @@ func (w *world) refused(d *appsv1.Deployment) {
 		"templates/cm.yaml": `{{ fail (toString (lookup "v1" "Secret" "` + w.namespace + `" "theirs")) }}`,
 	}))
 	hr := w.release("unprivileged", nil)
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "acts as "+w.namespace+"/default (--default-service-account)", "may not read Secrets")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "acts as "+w.namespace+"/helm-release (--default-service-account)", "may not read Secrets")
 	status, err := json.Marshal(hr.Status)
 	w.must(err)
 	if bytes.Contains(status, []byte("theirs")) || bytes.Contains(status, []byte(d.Spec.Template.Spec.ServiceAccountName)) {

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
+	clienttransport "k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -36,6 +37,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/leader"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/render/handler"
 	"github.com/pintle-dev/pintle/internal/worker"
@@ -152,11 +154,22 @@ func startController(c config) (stop func() error, err error) {
 	if c.wrap != nil {
 		config.Wrap(c.wrap)
 	}
+	if c.observe {
+		config.Wrap(leader.ObserveOwn)
+	}
 	mgr, err := ctrl.NewManager(config, opts)
 	if err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
+	if c.metrics != nil {
+		c.metrics(registry)
+	}
+	observeAs := ""
+	var forReleases clienttransport.WrapperFunc
+	if c.observe {
+		observeAs, forReleases = observer, leader.ObserveReleases
+	}
 	m, err := metrics.New(registry)
 	if err != nil {
 		return nil, err
@@ -172,12 +185,12 @@ func startController(c config) (stop func() error, err error) {
 	err = setup.Add(mgr, setup.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
 		Helm:   helm.NewRunner(charts, workers(), index, time.Now), Indexed: index.Synced(),
-		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now}),
+		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: forReleases}),
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 16),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
-		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, ClusterID: "it",
+		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, ClusterID: "it", Observe: observeAs,
 	})
 	if err != nil {
 		return nil, err

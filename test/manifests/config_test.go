@@ -50,7 +50,7 @@ func TestArguments(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "helm-system")
 	theirs := []string{"--watch-all-namespaces", "--log-level=info", "--log-encoding=json", "--enable-leader-election"}
 	for dir, want := range map[string][]string{
-		"cluster-admin": theirs, "default": append(slices.Clone(theirs), "--default-service-account=default"),
+		"cluster-admin": theirs, "default": append(slices.Clone(theirs), "--default-service-account=helm-release"),
 	} {
 		c := container(t, dir)
 		if !slices.Equal(c.Args, want) {

@@ -69,7 +69,7 @@ func TestOperatorsCommandsExist(t *testing.T) {
 			t.Errorf("there is no make %s", target)
 		}
 	}
-	for _, match := range regexp.MustCompile(`(?:config|charts)(?:/[a-z_-]+)+(?:\.yaml)?`).FindAllString(text, -1) {
+	for _, match := range regexp.MustCompile(`(?:config|charts)(?:/[a-z_-]+)+(?:\.(?:yaml|sh))?`).FindAllString(text, -1) {
 		if _, err := os.Stat(filepath.Join(harness.Root(), match)); err != nil {
 			t.Errorf("%v", err)
 		}

@@ -11,7 +11,7 @@
 
 {{- define "pintle.defaultServiceAccount" -}}
 {{- if kindIs "invalid" .Values.defaultServiceAccount -}}
-{{ if not .Values.rbac.clusterAdmin }}default{{ end }}
+{{ if not .Values.rbac.clusterAdmin }}helm-release{{ end }}
 {{- else -}}
 {{ .Values.defaultServiceAccount }}
 {{- end -}}

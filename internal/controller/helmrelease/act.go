@@ -34,7 +34,11 @@ type actor struct {
 // begin starts the action in the background. It reports false if none can be started at the
 // moment: the process is starting or ending.
 func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
+	ctx = apiretry.Unlimited(ctx)
 	info := attempt.Info{Action: rec.decision.Action, Desired: rec.want.Desired, Started: a.now()}
+	if !rec.conn.Local() {
+		info.Cluster = rec.conn.Cluster()
+	}
 	if correct, ok := rec.decision.Action.(release.CorrectDrift); ok {
 		task, err := a.correction(ctx, rec, correct)
 		return err == nil && a.attempts.Begin(ctx, rec.key(), info, task)

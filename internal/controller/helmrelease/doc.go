@@ -27,6 +27,7 @@
 //	dependency  objects and HelmReleases that others depend on
 //	helmchart   the HelmChart that spec.chart stands for
 //	policies    what ReleasePolicies demand of a release
+//	rehearsal   reports of a process that only observes
 //	outage      when status names a fault of an API server
 //	state       the table of states in memory
 package helmrelease

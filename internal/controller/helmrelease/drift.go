@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,10 +17,10 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -161,11 +160,9 @@ func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.
 	}, nil
 }
 
-// redactor returns a function that redacts secrets in texts. It is built on first use: most
-// comparisons find no difference.
+// redactor returns a function that redacts secrets in texts.
 func redactor(want inputs.Want) func(string) string {
-	redactor := sync.OnceValue(func() diagnosis.Redactor { return diagnosis.NewRedactor(want.Secrets) })
-	return func(text string) string { return redactor().Text(text) }
+	return redaction.New(want.Secrets).Text
 }
 
 func ignoreRules(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {

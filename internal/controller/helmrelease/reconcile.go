@@ -19,8 +19,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
+	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -38,7 +40,12 @@ type Reconciler struct {
 	locks      *lock.Locks
 	plans      *plans.Planner
 	turns      *turn.Turns
+	// rehearsal reports decisions instead of carrying them out; nil in a process that acts.
+	rehearsal *rehearsal.Reporter
 }
+
+// deadline is the time for all reads and dry runs of a reconciliation together.
+const deadline = 2 * time.Minute
 
 // Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
 // the steps:
@@ -65,6 +72,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return r.requeue(req.NamespacedName, release.After(turn.Retry)), nil
 		}
 		ctx = apiretry.Paced(ctx)
+	}
+	ctx, cancel := apiretry.Within(ctx, deadline)
+	defer cancel()
+	if r.rehearsal != nil {
+		return release.Reconcile(&rehearsedSteps{r.steps(ctx, hr)})
 	}
 	if pause, stale := r.isStale(hr); stale {
 		return r.requeue(req.NamespacedName, release.After(pause)), nil
@@ -174,6 +186,40 @@ func (s *steps) followPlan(in release.Input, d release.Decision) error {
 	return release.BlockedBy(helmv2.ReasonStateError, err, "Could not update the ReleasePlan")
 }
 
+// rehearsedSteps are the steps of a process that only observes. They report the decision or the
+// obstacle. Nothing is stored, so that no release counts as in sync without being observed.
+type rehearsedSteps struct{ *steps }
+
+// Record returns false: no action runs in this process.
+func (s *rehearsedSteps) Record() (ctrl.Result, bool, error) { return ctrl.Result{}, false, nil }
+
+// Drift returns nil: the comparison would send dry runs, which are writes. The controller that leads
+// corrects drift, too.
+func (s *rehearsedSteps) Drift(release.Input) (*release.Drift, error) { return nil, nil }
+
+// Plan returns nil: a plan would be stored.
+func (s *rehearsedSteps) Plan(release.Input, release.Action) (*release.Plan, error) { return nil, nil }
+
+// Blocked reports an obstacle.
+func (s *rehearsedSteps) Blocked(err error) (ctrl.Result, error) {
+	if s.rec.conn != nil {
+		err = s.r.connections.Explain(s.rec.hr, s.rec.conn, err)
+	}
+	s.r.metrics.Reconciliation(metrics.RuleBlocked)
+	return s.r.requeue(s.rec.key(), release.Interval(s.r.rehearsal.Blocked(s.ctx, s.rec.read, err))), nil
+}
+
+// Settle reports a decision that runs no action.
+func (s *rehearsedSteps) Settle(in release.Input, d release.Decision) (ctrl.Result, error) {
+	s.r.metrics.Reconciliation(d.Rule)
+	return s.r.requeue(s.rec.key(), release.Interval(s.r.rehearsal.Decided(s.ctx, s.rec.read, in, d))), nil
+}
+
+// Act reports a decision that would run an action.
+func (s *rehearsedSteps) Act(in release.Input, d release.Decision) (ctrl.Result, error) {
+	return s.Settle(in, d)
+}
+
 // settle ends a reconciliation whose decision is no action of Helm.
 func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	switch a := rec.decision.Action.(type) {
@@ -246,6 +292,9 @@ func (r *Reconciler) unread(key types.NamespacedName, err error) error {
 	r.dependency.Forget(key)
 	r.comparer.forget(key)
 	r.metrics.Forget(key)
+	if r.rehearsal != nil {
+		r.rehearsal.Forget(key)
+	}
 	r.memory.Forget(key)
 	return nil
 }

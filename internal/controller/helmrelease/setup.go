@@ -31,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/policies"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
@@ -86,6 +87,8 @@ type Options struct {
 	Defaults helmv2.Defaults
 	// AllowDNS lets templates look up names.
 	AllowDNS bool
+	// Observe reports what would be done to each release, and does nothing.
+	Observe bool
 }
 
 // Controller receives events from outside of the watches of the manager's cache.
@@ -151,9 +154,13 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 		plans: planner,
 	})
 	addGauges(o, pool, c.objects, c.awaited)
+	if !o.Observe {
+		if err := mgr.Add(plans.Expiry{Planner: planner}); err != nil {
+			return nil, err
+		}
+	}
 	return c, errors.Join(
-		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency),
-		mgr.Add(known), mgr.Add(plans.Expiry{Planner: planner}),
+		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency), mgr.Add(known),
 		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
 		r.setup(mgr, o, c.queue, c.policies.Known()),
 	)
@@ -187,7 +194,13 @@ type parts struct {
 
 // newReconciler returns a Reconciler whose steps share env.
 func newReconciler(env *environment, p parts) *Reconciler {
-	charts := &helmchart.Maker{Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs}
+	charts := &helmchart.Maker{
+		Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs, Observe: p.options.Observe,
+	}
+	var reporter *rehearsal.Reporter
+	if p.options.Observe {
+		reporter = rehearsal.NewReporter(env.events, env.metrics.Switch, env.now)
+	}
 	debouncer := &debounce.Debouncer{
 		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
 		Memory: state.Part(env.memory, func(m *memory) *debounce.State { return &m.debounce }),
@@ -209,6 +222,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		locks:      p.locks,
 		plans:      p.plans,
 		turns:      turn.New(p.options.Concurrent, env.now),
+		rehearsal:  reporter,
 	}
 }
 
@@ -221,11 +235,14 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 	}
 	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget}
 	changed := builder.WithPredicates(trigger.SourceChanged{})
+	relevant := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, trigger.RequestChanged{})
+	if o.Observe {
+		// Another controller writes status, and the result depends on it.
+		relevant = predicate.ResourceVersionChangedPredicate{}
+	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("helmrelease").
-		For(&helmv2.HelmRelease{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, trigger.RequestChanged{},
-		))).
+		For(&helmv2.HelmRelease{}, builder.WithPredicates(relevant)).
 		Watches(&helmv2.HelmRelease{}, on.ReleaseOwners()).
 		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
 		Watches(&helmv2.HelmRelease{}, on.ObjectOwners())

@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // logTimeout limits the reading of all logs of a Pod. A node may not answer, and the result
@@ -65,6 +66,7 @@ func (o *observer) logs(ctx context.Context, rec reconciliation, result operatio
 		}
 		return result
 	}
+	redactor := redaction.New(secrets)
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if len(result.Logs) == operation.MaxLogs {
 			break
@@ -75,7 +77,7 @@ func (o *observer) logs(ctx context.Context, rec reconciliation, result operatio
 			result.Unread = result.Unread || isTransient(err)
 			continue
 		}
-		result.Logs = append(result.Logs, opsv1alpha1.ContainerLog{Container: c.Name, Text: operation.Tail(text, secrets)})
+		result.Logs = append(result.Logs, opsv1alpha1.ContainerLog{Container: c.Name, Text: operation.Tail(text, redactor)})
 	}
 	return result
 }
@@ -105,7 +107,7 @@ func (o *observer) clear(ctx context.Context, rec reconciliation, err error) str
 	if unread != nil {
 		return withoutText(err)
 	}
-	return operation.Tail(err.Error(), slices.Concat(secrets, given))
+	return operation.Tail(err.Error(), redaction.New(slices.Concat(secrets, given)))
 }
 
 func withoutText(err error) string {

@@ -5,6 +5,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -26,6 +27,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
+
+// Leader election looks for controllers in other namespaces.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=list
 
 // Options configure the controllers. All but the switches at the end are required.
 type Options struct {
@@ -71,6 +75,9 @@ type Options struct {
 	// Jobs; zero sets no limit. ClusterID is a label of the Jobs; empty for none.
 	OperationTimeout time.Duration
 	ClusterID        string
+	// Observe reports what would be done to each release, under this name, and does nothing. Empty
+	// acts.
+	Observe string
 }
 
 // Add registers both controllers with a manager, and the parts that they share: probes of clusters
@@ -82,16 +89,20 @@ func Add(mgr ctrl.Manager, o Options) error {
 	connections := &connection.Finder{
 		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount, Workloads: o.Workloads,
 	}
-	locks, recorder := lock.New(mgr.GetClient(), mgr.GetAPIReader()), controller.Recorder(mgr, o.Notifications)
+	locks, recorder := lock.New(mgr.GetClient(), mgr.GetAPIReader()), controller.Recorder(mgr, cmp.Or(o.Observe, helmv2.ControllerName), o.Notifications)
 	releases, err := helmrelease.Add(mgr, helmrelease.Options{
 		Inputs: o.Inputs, Helm: o.Helm, Connections: connections, Locks: locks, Metrics: o.Metrics, Events: recorder, Now: o.Now,
 		Indexed: o.Indexed, Concurrent: o.Concurrent,
 		MinRetryDelay: o.MinRetryDelay, MaxRetryDelay: o.MaxRetryDelay, JitterPercent: o.JitterPercent,
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, ExternalArtifacts: o.ExternalArtifacts, NoConfigWatches: o.NoConfigWatches,
 		OverriddenManagers: o.OverriddenManagers, WatchedNamespace: o.WatchedNamespace, Defaults: o.Defaults, AllowDNS: o.AllowDNS,
+		Observe: o.Observe != "",
 	})
 	if err != nil {
 		return err
+	}
+	if o.Observe != "" {
+		return errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, nil))
 	}
 	ops, err := operations.Add(mgr, operations.Options{
 		Events: recorder, Metrics: o.Metrics, Hooks: o.Helm, Values: o.Inputs, Connections: connections, Locks: locks,
@@ -130,13 +141,16 @@ func addClusters(mgr ctrl.Manager, o Options, releases *helmrelease.Controller) 
 	return mgr.Add(o.Clusters)
 }
 
-// addCapabilities runs the watch of the capabilities of the controller's own cluster.
+// addCapabilities runs the watch of the capabilities of the controller's own cluster. ops is nil if
+// no Operations run.
 func addCapabilities(mgr ctrl.Manager, clusters *cluster.Connections, releases *helmrelease.Controller, ops *operations.Starter) error {
 	watch, err := capabilities.New(mgr.GetConfig(), mgr.GetHTTPClient(), capabilities.Observer{
 		Changed: func() {
 			clusters.APIsChanged()
 			releases.CapabilitiesChanged()
-			ops.CapabilitiesChanged()
+			if ops != nil {
+				ops.CapabilitiesChanged()
+			}
 		},
 		Watched: clusters.SetAPIsWatched,
 	})

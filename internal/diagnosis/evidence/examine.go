@@ -17,6 +17,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -284,13 +285,13 @@ func (e *Reader) HookLogs(ctx context.Context, namespace string, options metav1.
 		if err != nil {
 			return nil, err
 		}
-		own = append(own, secrets...)
+		redactor := redaction.New(append(own, secrets...))
 		for _, c := range withLogs(&pods[i]) {
 			text, err := ReadLog(ctx, e.from.logs, &pods[i], c)
 			if err != nil {
 				return all, err
 			}
-			text = diagnosis.Cut(diagnosis.Redact(text, own), diagnosis.MaxLogBytes, diagnosis.MaxLogBytes)
+			text = diagnosis.Cut(redactor.Text(text), diagnosis.MaxLogBytes, diagnosis.MaxLogBytes)
 			all = append(all, release.ContainerLog{Pod: pods[i].Name, Container: c.Name, Text: text})
 		}
 	}

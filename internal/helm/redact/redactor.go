@@ -4,32 +4,27 @@
 package redact
 
 import (
-	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
-	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 )
-
-// mask replaces a secret.
-const mask = "***"
 
 // Redactor removes secrets from texts. Helm and the API server quote values that they refuse, and
 // may quote them encoded. The zero value removes nothing.
 type Redactor struct {
-	replacer *strings.Replacer
+	given redaction.Redactor
 	// own are the values in the Secrets of the release.
 	own *ownSecrets
 }
 
-// New returns a Redactor for the given secrets.
+// New returns a Redactor for the given values of Secrets.
 func New(secrets []string) Redactor {
-	return Redactor{replacer: replacerOf(secrets), own: &ownSecrets{}}
+	return Redactor{given: redaction.New(secrets), own: &ownSecrets{}}
 }
 
 // SetRevision adds the values in the Secrets of a revision, and drops those of the revision before.
@@ -42,10 +37,10 @@ func (r Redactor) SetRevision(rls *helmrelease.Release) {
 
 // Text returns s without secrets.
 func (r Redactor) Text(s string) string {
-	if r.replacer == nil {
+	if r.own == nil {
 		return s
 	}
-	return r.own.redact(r.replacer.Replace(s))
+	return r.own.redact(r.given.Text(s))
 }
 
 // Error returns err if its text contains no secret. Otherwise it returns an error with the
@@ -86,20 +81,14 @@ func (r Redactor) Logs(all []release.ContainerLog) []release.ContainerLog {
 // Secret anywhere. The former images come from previous revisions, whose Secrets may have had other
 // values. If an image has a secret now, it may have had another one, which nothing names any more.
 func (r Redactor) Changes(all release.Changes, previous ...*helmrelease.Release) release.Changes {
-	var texts []string
-	if slices.ContainsFunc(all.Images, func(c release.ImageChange) bool { return c.From != "" }) {
-		for _, rls := range previous {
-			texts = append(texts, textsOf(rls)...)
-		}
-	}
-	former := replacerOf(texts)
+	former := ownRedactor(previous...)
 	for i := range all.Images {
 		c := &all.Images[i]
-		c.Container, c.From = r.Text(former.Replace(c.Container)), r.Text(former.Replace(c.From))
+		c.Container, c.From = r.Text(former.Text(c.Container)), r.Text(former.Text(c.From))
 		if to := r.Text(c.To); to != c.To {
 			c.To = to
 			if c.From != "" {
-				c.From = mask
+				c.From = redaction.Mask
 			}
 		}
 	}
@@ -120,44 +109,25 @@ func (r Redactor) Size(s *release.RecordSize) *release.RecordSize {
 	return s
 }
 
-func replacerOf(secrets []string) *strings.Replacer {
-	var all []string
-	for _, s := range secrets {
-		all = append(all, diagnosis.QuotedForms(s)...)
-	}
-	// The replacer takes the first match at each place, so longer secrets come first.
-	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	pairs := make([]string, 0, 2*len(all))
-	for _, s := range slices.Compact(all) {
-		pairs = append(pairs, s, mask)
-	}
-	return strings.NewReplacer(pairs...)
-}
-
 // ownSecrets are the values in the Secrets of the newest revision of an action. They are collected
 // when there is a text to redact. It may be used concurrently.
 type ownSecrets struct {
 	mu       sync.Mutex
 	revision *helmrelease.Release
-	replacer *strings.Replacer
+	redactor redaction.Redactor
 }
 
 func (o *ownSecrets) set(rls *helmrelease.Release) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.revision != rls {
-		o.revision, o.replacer = rls, nil
+		o.revision, o.redactor = rls, ownRedactor(rls)
 	}
 }
 
 func (o *ownSecrets) redact(s string) string {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.revision == nil {
-		return s
-	}
-	if o.replacer == nil {
-		o.replacer = replacerOf(textsOf(o.revision))
-	}
-	return o.replacer.Replace(s)
+	redactor := o.redactor
+	o.mu.Unlock()
+	return redactor.Text(s)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -35,7 +36,7 @@ func TestDisguises(t *testing.T) {
 		}
 		for _, m := range messages {
 			got := r.Text("it says " + m + " there")
-			if !strings.Contains(got, mask) || !strings.HasPrefix(got, "it says ") || !strings.HasSuffix(got, " there") || strings.Contains(got, secret) {
+			if !strings.Contains(got, redaction.Mask) || !strings.HasPrefix(got, "it says ") || !strings.HasSuffix(got, " there") || strings.Contains(got, secret) {
 				t.Errorf("%q becomes %q", m, got)
 			}
 		}

@@ -6,13 +6,13 @@ package redact
 import (
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/pintle-dev/pintle/internal/bounded"
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // Secrets are the Secrets of a revision.
@@ -76,15 +76,18 @@ func (s *Secrets) add(text, namespace string) {
 // switches into Secrets as well, and messages are useless without those.
 const minValue = 8
 
-// textsOf returns the values in the Secrets of a revision, and their lines. It parses only the
+// ownRedactor returns a Redactor for the values in the Secrets of revisions. It parses only the
 // documents that contain the word Secret: parsing a large release takes long.
-func textsOf(rls *helmrelease.Release) []string {
-	var all []string
-	for _, value := range secretsOf(rls, func(text string) bool { return strings.Contains(text, "Secret") }).Values {
-		all = append(all, value)
-		for line := range strings.Lines(value) {
-			all = append(all, strings.TrimSpace(line))
-		}
+func ownRedactor(all ...*helmrelease.Release) redaction.Redactor {
+	rules := redaction.Rules{MinText: minValue}
+	for _, rls := range all {
+		rules.Kept = append(rules.Kept, rls.Name, rls.Namespace)
 	}
-	return slices.DeleteFunc(all, func(v string) bool { return len(v) < minValue || v == rls.Name || v == rls.Namespace })
+	return rules.Redactor(func() []string {
+		var values []string
+		for _, rls := range all {
+			values = append(values, secretsOf(rls, func(text string) bool { return strings.Contains(text, "Secret") }).Values...)
+		}
+		return values
+	})
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/internal/bounded"
-	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/redaction"
 )
 
 // Side is one of the two revisions that are compared.
@@ -44,7 +44,7 @@ const (
 // Compare returns the objects and values that differ between two revisions, in the order of their
 // kinds and names.
 func Compare(from, to Side) []Difference {
-	redactor := diagnosis.NewRedactor(slices.Concat(from.Secrets, to.Secrets))
+	redactor := redaction.New(slices.Concat(from.Secrets, to.Secrets))
 	before, after := documents(from), documents(to)
 	maskSecrets(before, after)
 	var keys []string

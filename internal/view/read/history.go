@@ -17,11 +17,11 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
@@ -101,7 +101,7 @@ func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Re
 		case stored != nil:
 			record.Revision = stored.Revision
 			record.Modified = later(stored.Modified, item.Labels["modifiedAt"])
-			record.Description = diagnosis.Redact(stored.Description, stored.Secrets)
+			record.Description = redaction.New(stored.Secrets).Text(stored.Description)
 		}
 		all = append(all, record)
 	}

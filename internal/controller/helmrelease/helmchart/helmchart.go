@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -41,9 +40,11 @@ type Maker struct {
 	Events record.EventRecorder
 	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
 	NoCrossNamespaceRefs bool
+	// Observe only reads HelmCharts.
+	Observe bool
 
-	// mu is held while a HelmChart is written, so that two HelmReleases do not make the same.
-	mu sync.Mutex
+	// writing has the HelmCharts that are written, so that two HelmReleases do not make the same.
+	writing keyLocks
 }
 
 // Ensure makes the HelmChart that spec.chart stands for and deletes the one that it no longer
@@ -55,6 +56,9 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 		name = inputs.HelmChartKey(hr).String()
 	}
 	recorded = hr.Status.HelmChart
+	if m.Observe {
+		return recorded, m.check(ctx, hr)
+	}
 	if recorded != "" && recorded != name {
 		if recorded, err = m.Delete(ctx, hr); err != nil {
 			return recorded, err
@@ -85,6 +89,28 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 	return name, checkObserved(chart)
 }
 
+// check returns an error if the HelmChart that spec.chart stands for would have to be written.
+func (m *Maker) check(ctx context.Context, hr *helmv2.HelmRelease) error {
+	if !hr.HasChartTemplate() {
+		return nil
+	}
+	if err := inputs.CheckNamespace(hr, m.NoCrossNamespaceRefs); err != nil {
+		return err
+	}
+	chart := Wanted(hr)
+	applied, err := m.isApplied(ctx, chart)
+	switch {
+	case err != nil:
+		return err
+	case !applied:
+		return &release.Blocked{
+			Reason: helmv2.ReasonArtifactFailed, Retry: release.Backoff(),
+			Message: fmt.Sprintf("HelmChart '%s' does not exist, or is not as spec.chart requests it. It would be applied, and the release follows from its chart", client.ObjectKeyFromObject(chart)),
+		}
+	}
+	return checkObserved(chart)
+}
+
 // isApplied reports whether the cache contains the HelmChart as wanted, so that it need not be
 // applied in each reconciliation. It completes want from the cache.
 func (m *Maker) isApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, error) {
@@ -105,11 +131,11 @@ func (m *Maker) isApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, 
 	return true, nil
 }
 
-// put applies a HelmChart to the live one, one at a time: two HelmReleases whose HelmCharts have
-// the same name must not both find that there is none. It completes want from the answer.
+// put applies a HelmChart to the live one. Writes of one HelmChart exclude each other: two
+// HelmReleases whose HelmCharts have the same name must not both find that there is none. Writes of
+// others do not wait for it: a webhook may answer slowly. It completes want from the answer.
 func (m *Maker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.writing.lock(client.ObjectKeyFromObject(want))()
 	have := &sourcev1.HelmChart{}
 	err := m.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {

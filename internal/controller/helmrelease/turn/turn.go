@@ -5,9 +5,10 @@
 // own releases.
 //
 // A reconciliation works in a slot. One that reads another cluster releases its slot after a second:
-// then it waits for that cluster, for at most a few requests. The number of these is limited, for
-// each namespace and in total, so a reconciliation that reads the own cluster always finds a slot
-// within a second.
+// then it waits for that cluster, for at most a few requests. One that reads only the own cluster
+// releases it after five seconds: then it waits for a webhook, an aggregated API or the rendering of
+// a chart. The number of reconciliations without a slot is limited, for each namespace and in total,
+// so others find a slot within seconds.
 package turn
 
 import (
@@ -21,78 +22,113 @@ import (
 // patience is the time for which a reconciliation that reads another cluster keeps its slot.
 const patience = time.Second
 
+// ownPatience is the time for which a reconciliation that reads only the own cluster keeps its slot.
+// Almost all end within a second.
+const ownPatience = 5 * time.Second
+
 // Retry is the time after which a reconciliation that got no turn is tried again.
 const Retry = time.Second
 
 // Turns are the slots of reconciliations. It is safe for concurrent use.
 type Turns struct {
 	slots *fair.Semaphore
-	// maxRemote limits the reconciliations of a namespace that read other clusters, and maxAll those
-	// of all namespaces.
-	maxRemote, maxAll int
+	// maxWaiting limits the reconciliations of a namespace that release their slots, and maxAll
+	// those of all namespaces.
+	maxWaiting, maxAll int
 
 	mu sync.Mutex
-	// remote counts them by namespace, and all is their sum.
-	remote map[string]int
-	all    int
+	// waiting counts them by namespace, and all is their sum.
+	waiting map[string]int
+	all     int
 }
 
 // New returns the given number of slots.
 func New(slots int, now func() time.Time) *Turns {
 	slots = max(1, slots)
 	return &Turns{
-		slots: fair.New(fair.Options{Size: slots, Now: now}), maxRemote: 3 * slots, maxAll: 6 * slots, remote: map[string]int{},
+		slots: fair.New(fair.Options{Size: slots, Now: now}), maxWaiting: 3 * slots, maxAll: 6 * slots, waiting: map[string]int{},
 	}
 }
 
-// Goroutines returns the number of reconciliations that may run at the same time, with those that
-// wait for a slot.
+// Goroutines returns the number of reconciliations that may run at the same time.
 func (t *Turns) Goroutines() int { return t.maxAll + t.slots.Size() }
 
-// Turn is that of one reconciliation.
+// Turn is the turn of one reconciliation.
 type Turn struct {
 	turns     *Turns
 	namespace string
-	isRemote  bool
 	// release releases the slot. It may be called more than once.
 	release func()
-	timer   *time.Timer
+
+	// The mutex of turns guards these. isWaiting is true if the turn counts as one that releases
+	// its slot, and ended after its end.
+	isWaiting, ended bool
+	timer            *time.Timer
 }
 
-// Begin waits for a slot. The caller must call End. The error is the cause of ctx.
+// Begin waits for a slot for a reconciliation in a namespace. The slot is released at the end of the
+// turn, or after ownPatience if the limits permit it.
 func (t *Turns) Begin(ctx context.Context, namespace string) (*Turn, error) {
 	if err := t.slots.Acquire(ctx, namespace); err != nil {
 		return nil, err
 	}
-	return &Turn{turns: t, namespace: namespace, release: sync.OnceFunc(func() { t.slots.Release(namespace) })}, nil
+	turn := &Turn{turns: t, namespace: namespace, release: sync.OnceFunc(func() { t.slots.Release(namespace) })}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn.timer = time.AfterFunc(ownPatience, turn.outlast)
+	return turn, nil
 }
 
-// Remote is called before another cluster is read. It returns false if there are too many such
-// reconciliations. Then the caller must end, and try again after Retry.
+// Remote is called when the reconciliation is about to read another cluster. It returns false if too
+// many do. Then the reconciliation ends, and is tried again after Retry.
 func (t *Turn) Remote() bool {
 	t.turns.mu.Lock()
 	defer t.turns.mu.Unlock()
-	if t.turns.remote[t.namespace] >= t.turns.maxRemote || t.turns.all >= t.turns.maxAll {
+	if !t.count() {
 		return false
 	}
-	t.turns.remote[t.namespace]++
-	t.turns.all++
-	t.isRemote = true
+	t.timer.Stop()
 	t.timer = time.AfterFunc(patience, t.release)
 	return true
 }
 
-// End releases the slot.
-func (t *Turn) End() {
-	t.release()
-	if !t.isRemote {
-		return
-	}
-	t.timer.Stop()
+// outlast releases the slot of a reconciliation that takes long, as soon as the limits permit it.
+func (t *Turn) outlast() {
 	t.turns.mu.Lock()
 	defer t.turns.mu.Unlock()
+	switch {
+	case t.ended || t.isWaiting:
+	case t.count():
+		t.release()
+	default:
+		t.timer.Reset(patience)
+	}
+}
+
+// count reports whether the limits permit that the turn releases its slot, and counts it. It is
+// called with the mutex held.
+func (t *Turn) count() bool {
+	if t.turns.waiting[t.namespace] >= t.turns.maxWaiting || t.turns.all >= t.turns.maxAll {
+		return false
+	}
+	t.turns.waiting[t.namespace]++
+	t.turns.all++
+	t.isWaiting = true
+	return true
+}
+
+// End ends the turn.
+func (t *Turn) End() {
+	t.release()
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	t.ended = true
+	t.timer.Stop()
+	if !t.isWaiting {
+		return
+	}
 	t.turns.all--
-	if t.turns.remote[t.namespace]--; t.turns.remote[t.namespace] == 0 {
-		delete(t.turns.remote, t.namespace)
+	if t.turns.waiting[t.namespace]--; t.turns.waiting[t.namespace] == 0 {
+		delete(t.turns.waiting, t.namespace)
 	}
 }

@@ -21,22 +21,46 @@ func begin(t *testing.T, turns *Turns, namespace string) *Turn {
 	return turn
 }
 
-// TestLocal: reconciliations of the own cluster keep their slots until they end.
+// TestLocal: reconciliations of the own cluster keep their slots for five seconds at most, as long as
+// few have released theirs.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(2, time.Now)
-		first, second := begin(t, turns, "a"), begin(t, turns, "a")
+		begun := time.Now()
+		within := func(namespace string, least, most time.Duration) *Turn {
+			t.Helper()
+			turn := begin(t, turns, namespace)
+			if took := time.Since(begun); took < least || took > most {
+				t.Errorf("%s: it took %s", namespace, took)
+			}
+			return turn
+		}
+		quick := within("a", 0, 0)
+		slow := []*Turn{within("a", 0, 0)}
+		time.Sleep(time.Second)
+		quick.End()
+		within("b", time.Second, time.Second).End()
+		for _, end := range []time.Duration{1, 5, 6, 10, 11, 15} {
+			slow = append(slow, within("a", end*time.Second, end*time.Second+ownPatience))
+		}
+		// One namespace has released six slots. The next ones are kept.
+		slow = append(slow, within("a", 15*time.Second, 20*time.Second))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := turns.Begin(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a third one: %v", err)
+			t.Errorf("one too many: %v", err)
 		}
-		first.End()
-		begin(t, turns, "b").End()
-		second.End()
-		if turns.slots.Used() != 0 {
-			t.Errorf("%d slots are used", turns.slots.Used())
+		slow[0].End()
+		// Its place is taken within a second, by one that has a slot.
+		begun = time.Now()
+		last := within("b", 0, patience)
+		for _, turn := range append(slow[1:], last) {
+			turn.End()
+		}
+		time.Sleep(time.Hour)
+		if turns.slots.Used() != 0 || turns.all != 0 || len(turns.waiting) != 0 {
+			t.Errorf("%d slots are used, %d wait: %v", turns.slots.Used(), turns.all, turns.waiting)
 		}
 	})
 }
@@ -97,8 +121,8 @@ func TestRemote(t *testing.T) {
 		}
 		waiting[len(waiting)-1].End()
 		time.Sleep(time.Hour)
-		if turns.slots.Used() != 0 || turns.all != 0 || len(turns.remote) != 0 {
-			t.Errorf("%d slots are used, %d wait: %v", turns.slots.Used(), turns.all, turns.remote)
+		if turns.slots.Used() != 0 || turns.all != 0 || len(turns.waiting) != 0 {
+			t.Errorf("%d slots are used, %d wait: %v", turns.slots.Used(), turns.all, turns.waiting)
 		}
 	})
 }

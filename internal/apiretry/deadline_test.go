@@ -1,0 +1,99 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// roundTrip is a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// endless is a body without end, whose reads end with a context.
+type endless struct{ ctx context.Context } //nolint:containedctx // that of a request
+
+func (b endless) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, b.ctx.Err() }
+func (endless) Close() error               { return nil }
+
+// TestDeadline: all reads and dry runs of a context end at its deadline. Writes, watches and actions
+// do not.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, method, query string
+		edit                func(context.Context) context.Context
+		want                bool
+	}{
+		{name: "read", method: http.MethodGet, want: true},
+		{name: "dry run", method: http.MethodPatch, query: "?dryRun=All", want: true},
+		{name: "write", method: http.MethodPatch},
+		{name: "watch", method: http.MethodGet, query: "?watch=true"},
+		{name: "action", method: http.MethodGet, edit: Unlimited},
+	} {
+		for _, begins := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				ctx, cancel := Within(t.Context(), time.Minute)
+				defer cancel()
+				ctx, end := context.WithTimeout(ctx, time.Hour)
+				defer end()
+				if tc.edit != nil {
+					ctx = tc.edit(ctx)
+				}
+				time.Sleep(20 * time.Second)
+				req, err := http.NewRequestWithContext(ctx, tc.method, "https://far/api/v1/secrets"+tc.query, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := Deadline(roundTrip(func(req *http.Request) (*http.Response, error) {
+					if begins {
+						return &http.Response{Body: endless{req.Context()}}, nil
+					}
+					<-req.Context().Done()
+					return nil, req.Context().Err()
+				})).RoundTrip(req)
+				if begins {
+					_, err = io.ReadAll(resp.Body)
+					defer resp.Body.Close() //nolint:errcheck // it cannot fail
+				}
+				var slow *SlowError
+				if errors.As(err, &slow) != tc.want || tc.want && (!slow.Total || !strings.Contains(err.Error(), "far")) {
+					t.Errorf("%s: got %v", tc.name, err)
+				}
+				if took := time.Since(begun); tc.want != (took == time.Minute) {
+					t.Errorf("%s: it took %s", tc.name, took)
+				}
+			})
+		}
+	}
+}
+
+// TestDeadlineEnds: the end of a reconciliation ends no request.
+func TestDeadlineEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := Within(t.Context(), time.Minute)
+	cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://far/api", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := Deadline(roundTrip(func(req *http.Request) (*http.Response, error) {
+		return &http.Response{Body: http.NoBody}, req.Context().Err()
+	})).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,196 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
+)
+
+// read sends a request through gate and pace, and reads the answer.
+func (f *remote) read(t *testing.T, method, path string) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(apiretry.Paced(t.Context()), method, "https://far:6443"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := apiretry.Pace(f.gate.wrap(f)).RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it cannot fail
+	_, err = io.ReadAll(resp.Body)
+	return err
+}
+
+// slowly answers after 29 seconds.
+func slowly(ctx context.Context) error {
+	select {
+	case <-time.After(29 * time.Second):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// slowRemote is a cluster that answers probes by version at once and all else slowly. The reads by
+// probes are those of last.
+func slowRemote(t *testing.T) (f *remote, last func() string, setRead func(func(context.Context) error)) {
+	t.Helper()
+	f = newRemote(t)
+	var mu sync.Mutex
+	answer, path := slowly, ""
+	f.gate.probeRead = func(ctx context.Context, at string) error {
+		mu.Lock()
+		path = at
+		answer := answer
+		mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		return answer(ctx)
+	}
+	_ = f.admit("a")
+	synctest.Wait()
+	f.set(slowly, succeed)
+	return f, func() string { mu.Lock(); defer mu.Unlock(); return path },
+		func(a func(context.Context) error) { mu.Lock(); defer mu.Unlock(); answer = a }
+}
+
+// TestSlowReads: a cluster that answers its version at once, and reads slowly, opens the breaker. It
+// is probed by such a read, and the breaker closes when one is answered in time.
+func TestSlowReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, last, setRead := slowRemote(t)
+		for range 2 {
+			if err := f.read(t, http.MethodGet, "/api/v1/namespaces/apps/secrets"); !errors.As(err, new(*apiretry.SlowError)) {
+				t.Fatal(err)
+			}
+		}
+		if u := f.admit("a"); u != nil || last() != "" {
+			t.Fatalf("two slow answers: %v, %s", u, last())
+		}
+		_ = f.read(t, http.MethodGet, "/api/v1/namespaces/apps/pods")
+		if u := f.admit("a"); u == nil || !u.Checking {
+			t.Fatalf("it is not probed: %v", u)
+		}
+		time.Sleep(probeTimeout)
+		synctest.Wait()
+		u := f.admit("a")
+		if u == nil || !u.Slow || u.Checking || !strings.Contains(u.Error(), "answers reads too slowly") || !f.gate.isOpen() {
+			t.Fatalf("the breaker is closed: %v", u)
+		}
+		begun := time.Now()
+		if err := f.read(t, http.MethodGet, "/api/v1/pods"); !errors.As(err, new(*Unreachable)) || time.Since(begun) > 0 {
+			t.Errorf("a request was sent: %v", err)
+		}
+		if last() != "/api/v1/namespaces/apps/pods" {
+			t.Errorf("probed by %s", last())
+		}
+		f.set(succeed, succeed)
+		setRead(succeed)
+		time.Sleep(longestPause + probeTimeout)
+		synctest.Wait()
+		if u := f.admit("a"); u != nil {
+			t.Errorf("the breaker is open: %v", u)
+		}
+	})
+}
+
+// TestSlowButHealthy: slow writes, watches and APIs of other groups do not open the breaker, nor do
+// slow reads among others.
+func TestSlowButHealthy(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ method, path string }{
+		{http.MethodPatch, "/api/v1/namespaces/apps/secrets/a"},
+		{http.MethodGet, "/api/v1/pods?watch=true"},
+		{http.MethodGet, "/api/v1/namespaces/apps/pods/a/log"},
+		{http.MethodGet, "/apis/things.example.com/v1/things"},
+		{http.MethodGet, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f, last, _ := slowRemote(t)
+			for range 10 {
+				path := tc.path
+				if path == "" {
+					f.set(succeed, succeed)
+					for range 2 {
+						_ = f.read(t, http.MethodGet, "/api/v1/pods")
+					}
+					f.set(slowly, succeed)
+					path = "/api/v1/pods"
+				}
+				_ = f.read(t, tc.method, path)
+			}
+			synctest.Wait()
+			if last() != "" || f.gate.isOpen() {
+				t.Errorf("%s %s: probed by %q", tc.method, tc.path, last())
+			}
+		})
+	}
+}
+
+// TestUnavailableReads: errors of the server count like slow answers.
+func TestUnavailableReads(t *testing.T) {
+	t.Parallel()
+	f := newGate("far", time.Now, func() bool { return true }, func() {})
+	code := http.StatusInternalServerError
+	next := f.wrap(respond(func() int { return code }))
+	for i, tc := range []struct {
+		code int
+		want bool
+	}{{500, false}, {503, false}, {502, false}, {504, true}} {
+		code = tc.code
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://far/api/v1/pods", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if _, is := f.health.Suspect(); is != tc.want {
+			t.Errorf("%d: suspect: %t", i, is)
+		}
+	}
+}
+
+type respond func() int
+
+func (r respond) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: r(), Body: http.NoBody}, nil
+}
+
+// TestReadProbe: a probe reads the given path, with the credentials of the kubeconfig.
+func TestReadProbe(t *testing.T) {
+	t.Parallel()
+	seen := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- fmt.Sprint(r.URL, " ", r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
+	g := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor(server.URL+"/path", "t0ken")}).gate
+	if err := g.probeRead(t.Context(), "/path/api/v1/namespaces/apps/secrets"); err != nil {
+		t.Error(err)
+	}
+	if got := <-seen; got != "/path/api/v1/namespaces/apps/secrets?limit=1 Bearer t0ken" {
+		t.Errorf("the server received %q", got)
+	}
+}

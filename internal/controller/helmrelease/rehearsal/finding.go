@@ -1,0 +1,224 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rehearsal
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Result is what would be done to a HelmRelease. It is the value of a metric label, and the reason
+// of events. The set is documented in docs/operations.md.
+type Result string
+
+// Results without an event.
+const (
+	// NothingToDo: the release is in sync, or held as users want it.
+	NothingToDo Result = "NothingToDo"
+	// Suspended: the HelmRelease is suspended.
+	Suspended Result = "Suspended"
+	// InProgress: the controller that leads works on the release, or an input is being read.
+	InProgress Result = "InProgress"
+)
+
+// Results with an event.
+const (
+	WouldInstall      Result = "WouldInstall"
+	WouldUpgrade      Result = "WouldUpgrade"
+	WouldTest         Result = "WouldTest"
+	WouldRollBack     Result = "WouldRollBack"
+	WouldUninstall    Result = "WouldUninstall"
+	WouldUnlock       Result = "WouldUnlock"
+	WouldRecheck      Result = "WouldRecheck"
+	WouldCorrectDrift Result = "WouldCorrectDrift"
+	// WouldRecord: status would be brought up to date with the stored revisions.
+	WouldRecord Result = "WouldRecord"
+	// WouldFinalize: the HelmRelease is deleted, and would go without an uninstall.
+	WouldFinalize Result = "WouldFinalize"
+	// WouldWait: an action waits for another event, such as a retry or a dependency.
+	WouldWait Result = "WouldWait"
+	// WouldHold: a policy holds the action.
+	WouldHold Result = "WouldHold"
+	// WouldRefuse: a policy refuses the chart.
+	WouldRefuse Result = "WouldRefuse"
+	// WouldStall: nothing is done until a user changes an input.
+	WouldStall Result = "WouldStall"
+	// WouldBlock: the inputs or the release cannot be read.
+	WouldBlock Result = "WouldBlock"
+)
+
+// Finding is the result of observing one HelmRelease.
+type Finding struct {
+	Result Result
+	// Rule is the rule that applied; empty for an obstacle. Reason is the reason of the condition
+	// that would be set; empty for an action.
+	Rule   release.Rule
+	Reason string
+	// Inputs identifies the chart and values of an install or upgrade; empty for others.
+	Inputs string
+	// Why is a text for users.
+	Why string
+}
+
+// isNews reports whether a finding needs an event after another one. The text does not count: it may
+// contain times.
+func (f Finding) isNews(before Finding) bool {
+	f.Why, before.Why = "", ""
+	return f.isReported() && f != before
+}
+
+// isReported reports whether a finding has an event.
+func (f Finding) isReported() bool {
+	return f.Result != NothingToDo && f.Result != Suspended && f.Result != InProgress
+}
+
+// eventType returns the type of the event of a finding.
+func (f Finding) eventType() string {
+	switch f.Result {
+	case WouldStall, WouldRefuse, WouldBlock:
+		return corev1.EventTypeWarning
+	}
+	return corev1.EventTypeNormal
+}
+
+// Decided returns the finding of a decision.
+func Decided(in release.Input, d release.Decision) Finding {
+	f := Finding{Rule: d.Rule, Why: d.Why}
+	switch a := d.Action.(type) {
+	case release.Install:
+		f.Result, f.Inputs = WouldInstall, inputsOf(in.Desired)
+	case release.Upgrade:
+		f.Result, f.Inputs = WouldUpgrade, inputsOf(in.Desired)
+	case release.Test:
+		f.Result = WouldTest
+	case release.Rollback:
+		f.Result = WouldRollBack
+	case release.Uninstall:
+		f.Result = WouldUninstall
+	case release.Unlock:
+		f.Result = WouldUnlock
+	case release.Recheck:
+		f.Result = WouldRecheck
+	case release.CorrectDrift:
+		f.Result = WouldCorrectDrift
+	case release.Finalize:
+		f.Result = WouldFinalize
+	case release.Adopt, release.Forget:
+		f.Result = WouldRecord
+	case release.Settle:
+		f.Result = NothingToDo
+		if d.Rule == release.RuleSuspended {
+			f.Result = Suspended
+		}
+	case release.Wait:
+		f.Result, f.Reason = waits(d.Rule, a)
+		if d.Rule == release.RuleAwaitingApproval {
+			f.Why = "a policy requires a plan of the action, and a rehearsal computes none"
+		}
+	case release.Stall:
+		f.Result, f.Reason = WouldStall, a.Reason
+		if a.Reason == helmv2.ReasonPolicyRefused {
+			f.Result = WouldRefuse
+		}
+	}
+	return f
+}
+
+// inputsOf returns the chart and the digest of the values of a release.
+func inputsOf(want release.Desired) string {
+	return fmt.Sprintf("%s@%s %s", want.Chart.Name, want.Chart.Version, want.ConfigDigest)
+}
+
+// waits returns the result of a wait and the reason of its condition.
+func waits(rule release.Rule, w release.Wait) (result Result, reason string) {
+	switch {
+	case w.Gate != "":
+		return WouldHold, w.Gate
+	case rule == release.RuleAwaitingApproval:
+		return WouldHold, helmv2.ReasonAwaitingApproval
+	case w.Brief:
+		return InProgress, ""
+	}
+	return WouldWait, w.Obstacle
+}
+
+// Blocked returns the finding of an obstacle.
+func Blocked(b *release.Blocked) Finding {
+	f := Finding{Result: WouldBlock, Reason: b.Reason, Why: b.Message}
+	switch {
+	case b.Progressing, b.Brief:
+		f.Result = InProgress
+	case b.Quiet:
+		f.Result = WouldWait
+	case b.Terminal:
+		f.Result = WouldStall
+	}
+	return f
+}
+
+// message returns the text of the event of a finding.
+func (f Finding) message() string {
+	next := "After a switch, this happens at once"
+	switch f.Result {
+	case WouldWait:
+		next = "After a switch, the release stays as it is while it waits"
+	case WouldHold:
+		next = "After a switch, the release stays as it is until the policy lets the action pass"
+	case WouldStall, WouldRefuse:
+		next = "After a switch, the release stays as it is until its spec or another input changes"
+	case WouldBlock:
+		next = "After a switch, the release stays as it is until the cause is gone"
+	case NothingToDo, Suspended, InProgress:
+		next = "After a switch, the release stays as it is"
+	}
+	why := f.Why
+	if f.Rule != "" {
+		why += " (rule " + string(f.Rule) + ")"
+	}
+	return why + ". Nothing was changed, since this process only observes. " + next
+}
+
+const (
+	// patience is how long the controller that leads has to begin to work on a new generation.
+	patience = 2 * time.Minute
+	// defaultTimeout is that of actions without spec.timeout.
+	defaultTimeout = 5 * time.Minute
+)
+
+// work is a state in which the controller that leads is about to change a release. Equal values are
+// the same work.
+type work struct {
+	generation int64
+	reason     string
+	deleted    bool
+}
+
+// workOn returns the work of the controller that leads on hr, and how long to wait for its end at
+// most; zero if it does not work.
+func workOn(hr *helmv2.HelmRelease) (w work, limit time.Duration) {
+	timeout := defaultTimeout
+	if hr.Spec.Timeout != nil {
+		timeout = hr.Spec.Timeout.Duration
+	}
+	w = work{generation: hr.Generation, deleted: !hr.DeletionTimestamp.IsZero()}
+	reconciling := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReconciling)
+	if reconciling != nil && reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing {
+		w.reason = reconciling.Message
+		return w, timeout + patience
+	}
+	switch {
+	case w.deleted:
+		return w, timeout + patience
+	case hr.Status.ObservedGeneration != hr.Generation:
+		return w, patience
+	}
+	return work{}, 0
+}
