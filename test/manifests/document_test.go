@@ -21,10 +21,10 @@ func page(t *testing.T, path ...string) string {
 	return string(read(t, filepath.Join(append([]string{harness.Root()}, path...)...)))
 }
 
-// TestOperatorsFindWhatTheyRead: docs/operations.md has every condition, reason and metric, and none
+// TestOperatorsFindWhatTheyRead: docs/operating.md has every condition, reason and metric, and none
 // that does not exist.
 func TestOperatorsFindWhatTheyRead(t *testing.T) {
-	text := page(t, "docs", "operations.md")
+	text := page(t, "docs", "operating.md")
 	_, conditions, _ := strings.Cut(page(t, "docs", "spec", "helmreleases.md"), "\n## Conditions\n")
 	conditions, _, _ = strings.Cut(conditions, "\n## ")
 	// Both documents have them in the first column.
@@ -48,21 +48,21 @@ func TestOperatorsFindWhatTheyRead(t *testing.T) {
 	ours := named(text, "")
 	for _, w := range wanted {
 		if !slices.Contains(ours, w) {
-			t.Errorf("docs/operations.md does not say what to do about %s", w)
+			t.Errorf("docs/operating.md does not say what to do about %s", w)
 		}
 	}
 	library := []string{"workqueue_depth", "controller_runtime_active_workers", "rest_client_requests_total"}
 	for _, o := range ours {
 		if !slices.Contains(wanted, o) && !slices.Contains(library, o) {
-			t.Errorf("docs/operations.md speaks of %s, which does not exist", o)
+			t.Errorf("docs/operating.md speaks of %s, which does not exist", o)
 		}
 	}
 }
 
-// TestOperatorsCommandsExist: the commands in docs/operations.md use existing flags, targets, values
+// TestOperatorsCommandsExist: the commands in docs/operating.md use existing flags, targets, values
 // and files.
 func TestOperatorsCommandsExist(t *testing.T) {
-	text, flags := page(t, "docs", "operations.md"), page(t, "docs", "flags.md")
+	text, flags := page(t, "docs", "operating.md"), page(t, "docs", "flags.md")
 	makefile := page(t, "Makefile")
 	for _, match := range regexp.MustCompile("`make ([a-z-]+)|\\[make ([a-z-]+)\\]").FindAllStringSubmatch(text, -1) {
 		if target := match[1] + match[2]; !strings.Contains(makefile, "\n"+target+":") {
