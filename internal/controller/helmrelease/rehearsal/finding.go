@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // Result is what would be done to a HelmRelease. It is the value of a metric label, and the reason
@@ -162,6 +163,11 @@ func Blocked(b *release.Blocked) Finding {
 		f.Result = WouldStall
 	}
 	return f
+}
+
+// event returns the event of a finding.
+func (f Finding) event() status.Event {
+	return status.Event{Type: f.eventType(), Reason: string(f.Result), Message: f.message()}
 }
 
 // message returns the text of the event of a finding.
