@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -81,13 +80,9 @@ func (f Finding) isReported() bool {
 	return f.Result != NothingToDo && f.Result != Suspended && f.Result != InProgress
 }
 
-// eventType returns the type of the event of a finding.
-func (f Finding) eventType() string {
-	switch f.Result {
-	case WouldStall, WouldRefuse, WouldBlock:
-		return corev1.EventTypeWarning
-	}
-	return corev1.EventTypeNormal
+// isProblem reports whether the release would not follow its spec.
+func (f Finding) isProblem() bool {
+	return f.Result == WouldStall || f.Result == WouldRefuse || f.Result == WouldBlock
 }
 
 // Decided returns the finding of a decision.
@@ -167,7 +162,7 @@ func Blocked(b *release.Blocked) Finding {
 
 // event returns the event of a finding.
 func (f Finding) event() status.Event {
-	return status.Event{Type: f.eventType(), Reason: string(f.Result), Message: f.message()}
+	return status.Observed(string(f.Result), f.message(), f.isProblem())
 }
 
 // message returns the text of the event of a finding.

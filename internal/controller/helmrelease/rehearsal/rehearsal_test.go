@@ -60,8 +60,8 @@ func TestResults(t *testing.T) {
 		if f.Result != tc.want || f.isReported() != (tc.event != "") {
 			t.Errorf("%s: %s, with an event: %t; want %s", name, f.Result, f.isReported(), tc.want)
 		}
-		if text := f.message(); tc.event != "" && (f.eventType() != tc.event || !strings.Contains(text, "only observes") || !strings.Contains(text, tc.next)) {
-			t.Errorf("%s: a %s event %q", name, f.eventType(), text)
+		if text := f.message(); tc.event != "" && (f.event().Type != tc.event || !strings.Contains(text, "only observes") || !strings.Contains(text, tc.next)) {
+			t.Errorf("%s: a %s event %q", name, f.event().Type, text)
 		}
 	}
 }
