@@ -59,7 +59,7 @@ func mayImport() map[string][]string {
 		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
 		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "plan", "release", "status"},
 		"controller/helmrelease/policies":   {"apiretry", "controller/optional", "inputs", "policy", "release"},
-		"controller/helmrelease/rehearsal":  {"release"},
+		"controller/helmrelease/rehearsal":  {"controller", "release", "status"},
 		"controller/helmrelease/state":      {},
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
 		"controller/helmrelease/turn":       {"fair"},

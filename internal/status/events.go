@@ -179,3 +179,13 @@ func helmLogs(lines []string) []string {
 	}
 	return []string{"Last Helm logs:\n\n" + strings.Join(lines, "\n")}
 }
+
+// Observed returns the event of a process that only observes, about what would be done to a release.
+// result is the reason. A problem is reported as a warning.
+func Observed(result, message string, problem bool) Event {
+	kind := corev1.EventTypeNormal
+	if problem {
+		kind = corev1.EventTypeWarning
+	}
+	return Event{Type: kind, Reason: result, Message: message}
+}

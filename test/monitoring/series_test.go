@@ -24,6 +24,8 @@ func everySeries(m *metrics.Metrics) {
 	m.Attempt(release.Outcome{Action: release.Install{}, Announced: at, Started: at, Ended: at, Diagnosis: &release.Diagnosis{Code: "code"}})
 	m.Attempt(release.Outcome{Action: release.Install{}, Ended: at, Interrupted: &release.Outage{}})
 	m.ClusterUnreachable("host", true)
+	m.Switch.Standby(true)
+	m.Switch.Observed(types.NamespacedName{Namespace: "apps", Name: "web"}, "NothingToDo")
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
 	m.Downloaded(time.Second, 1, nil)

@@ -216,3 +216,17 @@ func TestHelmChartsAreNoNews(t *testing.T) {
 		t.Errorf("of %d events %d were posted", len(made.Events), n)
 	}
 }
+
+// TestObserve: a process that only observes applies no HelmChart and reports a missing one.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.Observe = true
+	hr := controllertest.HelmRelease("a", "c", charting)
+	hr.Status.HelmChart = "other/chart"
+	recorded, err := d.Ensure(t.Context(), hr)
+	blocked := asBlocked(err)
+	if blocked.Reason != helmv2.ReasonArtifactFailed || recorded != hr.Status.HelmChart || d.applied != nil || d.events() != "" {
+		t.Errorf("recorded %s, applied %v, events %q, %+v", recorded, d.applied, d.events(), blocked)
+	}
+}

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // Result is what would be done to a HelmRelease. It is the value of a metric label, and the reason
@@ -80,13 +80,9 @@ func (f Finding) isReported() bool {
 	return f.Result != NothingToDo && f.Result != Suspended && f.Result != InProgress
 }
 
-// eventType returns the type of the event of a finding.
-func (f Finding) eventType() string {
-	switch f.Result {
-	case WouldStall, WouldRefuse, WouldBlock:
-		return corev1.EventTypeWarning
-	}
-	return corev1.EventTypeNormal
+// isProblem reports whether the release would not follow its spec.
+func (f Finding) isProblem() bool {
+	return f.Result == WouldStall || f.Result == WouldRefuse || f.Result == WouldBlock
 }
 
 // Decided returns the finding of a decision.
@@ -162,6 +158,11 @@ func Blocked(b *release.Blocked) Finding {
 		f.Result = WouldStall
 	}
 	return f
+}
+
+// event returns the event of a finding.
+func (f Finding) event() status.Event {
+	return status.Observed(string(f.Result), f.message(), f.isProblem())
 }
 
 // message returns the text of the event of a finding.

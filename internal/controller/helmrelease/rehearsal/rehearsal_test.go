@@ -60,8 +60,8 @@ func TestResults(t *testing.T) {
 		if f.Result != tc.want || f.isReported() != (tc.event != "") {
 			t.Errorf("%s: %s, with an event: %t; want %s", name, f.Result, f.isReported(), tc.want)
 		}
-		if text := f.message(); tc.event != "" && (f.eventType() != tc.event || !strings.Contains(text, "only observes") || !strings.Contains(text, tc.next)) {
-			t.Errorf("%s: a %s event %q", name, f.eventType(), text)
+		if text := f.message(); tc.event != "" && (f.event().Type != tc.event || !strings.Contains(text, "only observes") || !strings.Contains(text, tc.next)) {
+			t.Errorf("%s: a %s event %q", name, f.event().Type, text)
 		}
 	}
 }
@@ -136,8 +136,11 @@ func TestReports(t *testing.T) {
 	now = now.Add(1)
 	observe(upgrade, WouldUpgrade, maxInterval, 0)
 	observe(release.Decision{Rule: release.RuleInSync, Action: release.Settle{}}, NothingToDo, maxInterval, 0)
+	// The controller that leads does not observe a suspended HelmRelease.
+	hr.Generation = 4
+	observe(release.Decision{Rule: release.RuleSuspended, Action: release.Settle{}}, Suspended, maxInterval, 0)
 	r.Forget(types.NamespacedName{Namespace: "n", Name: "a"})
-	hr.Status.ObservedGeneration = 3
+	hr.Status.ObservedGeneration = 4
 	observe(release.Decision{Rule: release.RuleFailed, Action: release.Wait{Obstacle: "x"}}, WouldWait, blockedInterval, 1)
 }
 

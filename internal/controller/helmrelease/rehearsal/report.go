@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -89,7 +90,7 @@ func (r *Reporter) report(ctx context.Context, hr *helmv2.HelmRelease, f Finding
 		logr.FromContextOrDiscard(ctx).Info("observed", "result", f.Result, "rule", f.Rule, "reason", f.Reason, "why", f.Why)
 	}
 	if f.isNews(before) {
-		r.events.Event(hr, f.eventType(), string(f.Result), f.message())
+		controller.Emit(r.events, hr, f.event())
 	}
 	return pause(hr, f)
 }
