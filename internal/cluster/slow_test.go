@@ -193,3 +193,37 @@ func TestReadProbe(t *testing.T) {
 		t.Errorf("the server received %q", got)
 	}
 }
+
+// TestReadsHaveADeadline: reads through each connection end at the deadline of the reconciliation.
+func TestReadsHaveADeadline(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(server.Close)
+	pool, _ := newPool(t, &rest.Config{Host: server.URL})
+	for name, id := range map[string]Identity{
+		"own cluster": {}, "another one": {Kubeconfig: kubeconfigFor(server.URL, "t0ken")},
+	} {
+		config, err := pool.mustFor(t, id).ToRESTConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := apiretry.Within(t.Context(), time.Millisecond)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/secrets", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		var slow *apiretry.SlowError
+		if !errors.As(err, &slow) || !slow.Total {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
