@@ -59,19 +59,6 @@ func (t *deadline) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// reads reports whether a request changes nothing and ends by itself.
-func reads(req *http.Request) bool {
-	return !streams(req) && (req.Method == http.MethodGet || req.URL.Query().Has("dryRun"))
-}
-
-// explainSlow returns the SlowError that has ended a request, and err if there is none.
-func explainSlow(ctx context.Context, err error) error {
-	if slow, ok := errors.AsType[*SlowError](context.Cause(ctx)); ok {
-		return slow
-	}
-	return err
-}
-
 // boundedBody is the body of an answer with a deadline.
 type boundedBody struct {
 	io.ReadCloser

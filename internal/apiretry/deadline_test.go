@@ -81,19 +81,22 @@ func TestDeadline(t *testing.T) {
 // TestDeadlineEnds: the end of a reconciliation ends no request.
 func TestDeadlineEnds(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := Within(t.Context(), time.Minute)
-	cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://far/api", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := Deadline(roundTrip(func(req *http.Request) (*http.Response, error) {
-		return &http.Response{Body: http.NoBody}, req.Context().Err()
-	})).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := Within(t.Context(), time.Minute)
+		cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://far/api", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := Deadline(roundTrip(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Hour)
+			return &http.Response{Body: http.NoBody}, req.Context().Err()
+		})).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

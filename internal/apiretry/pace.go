@@ -5,6 +5,7 @@ package apiretry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -80,6 +81,19 @@ func (t *pace) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.answered.Store(true)
 	b.ReadCloser, resp.Body = resp.Body, b
 	return resp, nil
+}
+
+// reads reports whether a request changes nothing and ends by itself.
+func reads(req *http.Request) bool {
+	return !streams(req) && (req.Method == http.MethodGet || req.URL.Query().Has("dryRun"))
+}
+
+// explainSlow returns the SlowError that has ended a request, and err if there is none.
+func explainSlow(ctx context.Context, err error) error {
+	if slow, ok := errors.AsType[*SlowError](context.Cause(ctx)); ok {
+		return slow
+	}
+	return err
 }
 
 // isPaced reports whether a request must be answered soon.

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/version"
@@ -211,5 +212,16 @@ func (c *Connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 func (c *Connection) release() {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
+	}
+}
+
+// deprecations passes warnings about deprecated APIs to its handler and drops all others. Warnings
+// of admission webhooks may quote objects, and so secrets.
+type deprecations struct{ to rest.WarningHandler }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (d deprecations) HandleWarningHeader(code int, agent, text string) {
+	if strings.Contains(text, " is deprecated in v") && !strings.ContainsAny(text, `"{}`) {
+		d.to.HandleWarningHeader(code, agent, text)
 	}
 }

@@ -8,13 +8,13 @@
 //	pool.go        Connections: returns, caches and drops connections
 //	probe.go       probes clusters that do not answer, or only slowly
 //	gates.go       admits reconciliations, and holds the gate of each cluster
-//	connection.go  Connection: the RESTClientGetter of one identity
+//	connection.go  Connection: the RESTClientGetter of one identity; filters warnings
 //	mapper.go      maps kinds to resources
 //	discovery.go   caches the capabilities of an API server
 //	kinds.go       a compact form of discovery
-//	warnings.go    filters warnings of API servers
 //	cloud.go       locates clusters of clouds
 //	gate.go        rejects requests to a cluster that does not answer
+//	reads.go       measures the answers to reads, for the health of a cluster
 //	breaker.go     the state of a circuit breaker (pure)
 //	workload.go    clusters without a kubeconfig
 //	kubeconfig.go  turns a kubeconfig into a configuration

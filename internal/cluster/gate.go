@@ -105,8 +105,8 @@ type inFlight struct {
 	cancel context.CancelCauseFunc
 	// slow triggers a probe if there is no answer in time.
 	slow *time.Timer
-	// judged is nil unless the answer counts for the health of the cluster.
-	judged *judged
+	// measured is nil unless the answer counts for the health of the cluster.
+	measured *measured
 }
 
 func newGate(host string, now func() time.Time, running func() bool, trigger func()) *gate {
@@ -299,7 +299,7 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.gate.remove(f)
 		return resp, nil
 	}
-	f.judged.answered(resp.StatusCode)
+	f.measured.answered(resp.StatusCode)
 	resp.Body = &observedBody{ReadCloser: resp.Body, request: f, ctx: ctx}
 	return resp, nil
 }
@@ -314,8 +314,8 @@ func (g *gate) begin(req *http.Request) (context.Context, *inFlight, error) {
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	f := &inFlight{gate: g, cancel: cancel, slow: time.AfterFunc(patience, func() { g.fail("no answer within " + patience.String()) })}
-	if isJudged(req) {
-		f.judged = g.judge(req.URL.Path)
+	if isMeasured(req) {
+		f.measured = g.measure(req.URL.Path)
 	}
 	g.inFlight[f] = struct{}{}
 	return ctx, f, nil
@@ -326,19 +326,19 @@ func (g *gate) begin(req *http.Request) (context.Context, *inFlight, error) {
 func (f *inFlight) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		if slow, ok := errors.AsType[*apiretry.SlowError](context.Cause(ctx)); ok && !slow.Total {
-			f.judged.end(true)
+			f.measured.end(true)
 		}
-		f.judged.drop()
+		f.measured.drop()
 		return context.Cause(ctx)
 	}
-	f.judged.drop()
+	f.measured.drop()
 	f.gate.fail(apiretry.Cause(err))
 	return err
 }
 
 func (f *inFlight) end() {
 	f.gate.remove(f)
-	f.judged.drop()
+	f.measured.drop()
 	f.cancel(context.Canceled)
 }
 
@@ -372,7 +372,7 @@ func (b *observedBody) Close() error {
 	b.closed.Store(true)
 	err := b.ReadCloser.Close()
 	if b.ctx.Err() == nil {
-		b.request.judged.end(false)
+		b.request.measured.end(false)
 	}
 	b.request.end()
 	return err

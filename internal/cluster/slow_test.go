@@ -6,7 +6,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -181,7 +180,7 @@ func TestReadProbe(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen <- fmt.Sprint(r.URL, " ", r.Header.Get("Authorization"))
+		seen <- r.URL.String() + " " + r.Header.Get("Authorization")
 		w.WriteHeader(http.StatusForbidden)
 	}))
 	t.Cleanup(server.Close)
@@ -190,7 +189,41 @@ func TestReadProbe(t *testing.T) {
 	if err := g.probeRead(t.Context(), "/path/api/v1/namespaces/apps/secrets"); err != nil {
 		t.Error(err)
 	}
-	if got := <-seen; got != "/path/api/v1/namespaces/apps/secrets?limit=1 Bearer t0ken" {
+	if got := <-seen; !strings.HasPrefix(got, "/path/api/v1/namespaces/apps/secrets?limit=1 ") || !strings.HasSuffix(got, " t0ken") {
 		t.Errorf("the server received %q", got)
+	}
+}
+
+// TestReadsHaveADeadline: reads through each connection end at the deadline of the reconciliation.
+func TestReadsHaveADeadline(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(server.Close)
+	pool, _ := newPool(t, &rest.Config{Host: server.URL})
+	for name, id := range map[string]Identity{
+		"own cluster": {}, "another one": {Kubeconfig: kubeconfigFor(server.URL, "t0ken")},
+	} {
+		config, err := pool.mustFor(t, id).ToRESTConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := apiretry.Within(t.Context(), time.Millisecond)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/secrets", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		var slow *apiretry.SlowError
+		if !errors.As(err, &slow) || !slow.Total {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health judges an API server by its answers to reads. A server may answer requests for its
+// Package health assesses an API server by its answers to reads. A server may answer requests for its
 // version at once, and all others slowly or with errors.
 //
 // The package is pure: it sends no requests and has no clock.
