@@ -153,31 +153,43 @@ func split(manifest string) []string {
 func maskSecrets(before, after map[string]*document) {
 	for _, field := range []string{"data", "stringData"} {
 		for key, d := range after {
-			if !d.isSecret() {
-				continue
-			}
-			was := map[string]any{}
-			if old := before[key]; old.isSecret() {
-				was, _ = old.content[field].(map[string]any)
-			}
-			values, _ := d.content[field].(map[string]any)
-			for name, value := range values {
-				former, existed := was[name]
-				if values[name] = masked; existed && fmt.Sprint(former) != fmt.Sprint(value) {
-					values[name] = masked + " (changed)"
-				}
+			if d.isSecret() {
+				d.mask(field, before[key])
 			}
 		}
 		for _, d := range before {
-			if !d.isSecret() {
-				continue
-			}
-			values, _ := d.content[field].(map[string]any)
-			for name := range values {
-				values[name] = masked
+			if d.isSecret() {
+				d.mask(field, nil)
 			}
 		}
 	}
+}
+
+// mask replaces the values in a field of a Secret. Those that differ from the values of the former
+// Secret, if there was one, say so.
+func (d *document) mask(field string, former *document) {
+	var was any
+	if former.isSecret() {
+		was = former.content[field]
+	}
+	switch values := d.content[field].(type) {
+	case nil:
+	case map[string]any:
+		old, _ := was.(map[string]any)
+		for name, value := range values {
+			values[name] = maskOf(old[name], value)
+		}
+	default:
+		// The API server refuses such a Secret.
+		d.content[field] = maskOf(was, values)
+	}
+}
+
+func maskOf(was, is any) string {
+	if was != nil && fmt.Sprint(was) != fmt.Sprint(is) {
+		return masked + " (changed)"
+	}
+	return masked
 }
 
 func (d *document) isSecret() bool { return d != nil && d.content["kind"] == "Secret" }
