@@ -17,7 +17,7 @@
 #                               print the YAML for another cluster: the one that releases in a
 #                               namespace reach by a kubeconfig, such as apps/Secret/staging
 #
-# docs/operations.md, "From helm-controller to least privilege", has the steps.
+# docs/operating.md, "From helm-controller to least privilege", has the steps.
 set -eu
 
 account=helm-release role=admin roles= remote= list= namespaces=

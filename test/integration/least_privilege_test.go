@@ -135,7 +135,7 @@ func TestLeastPrivilegeScript(t *testing.T) {
 func TestLeastPrivilegeCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "operations.md"))
+	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "operating.md"))
 	w.must(err)
 	all := regexp.MustCompile(`(?m)^sh (config/least-privilege/accounts\.sh[^>\n]*)`).FindAllStringSubmatch(string(page), -1)
 	if len(all) < 3 {

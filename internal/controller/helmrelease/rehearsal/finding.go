@@ -16,7 +16,7 @@ import (
 )
 
 // Result is what would be done to a HelmRelease. It is the value of a metric label, and the reason
-// of events. The set is documented in docs/operations.md.
+// of events. The set is documented in docs/operating.md.
 type Result string
 
 // Results without an event.
