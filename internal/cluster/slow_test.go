@@ -107,6 +107,9 @@ func TestSlowReads(t *testing.T) {
 		if u := f.admit("a"); u != nil {
 			t.Errorf("the breaker is open: %v", u)
 		}
+		if path, is := f.gate.health.Suspect(); is {
+			t.Errorf("the next probe reads %s", path)
+		}
 	})
 }
 
