@@ -153,29 +153,32 @@ func split(manifest string) []string {
 func maskSecrets(before, after map[string]*document) {
 	for _, field := range []string{"data", "stringData"} {
 		for key, d := range after {
-			if !d.isSecret() {
-				continue
-			}
-			was := map[string]any{}
-			if old := before[key]; old.isSecret() {
-				was, _ = old.content[field].(map[string]any)
-			}
-			values, _ := d.content[field].(map[string]any)
-			for name, value := range values {
-				former, existed := was[name]
-				if values[name] = masked; existed && fmt.Sprint(former) != fmt.Sprint(value) {
-					values[name] = masked + " (changed)"
+			if d.isSecret() {
+				var was map[string]any
+				if old := before[key]; old.isSecret() {
+					was, _ = old.content[field].(map[string]any)
 				}
+				d.mask(field, was)
 			}
 		}
 		for _, d := range before {
-			if !d.isSecret() {
-				continue
+			if d.isSecret() {
+				d.mask(field, nil)
 			}
-			values, _ := d.content[field].(map[string]any)
-			for name := range values {
-				values[name] = masked
-			}
+		}
+	}
+}
+
+// mask replaces the values in a field of a Secret. Those that differ from was are marked.
+func (d *document) mask(field string, was map[string]any) {
+	values, isMap := d.content[field].(map[string]any)
+	if !isMap && d.content[field] != nil {
+		d.content[field] = masked
+	}
+	for name, value := range values {
+		former, existed := was[name]
+		if values[name] = masked; existed && fmt.Sprint(former) != fmt.Sprint(value) {
+			values[name] = masked + " (changed)"
 		}
 	}
 }
