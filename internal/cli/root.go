@@ -22,6 +22,7 @@ func Command(s *Session) *cobra.Command {
 	s.flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(c *rest.Config) *rest.Config {
 		// The API server limits clients by itself. These are the values of kubectl.
 		c.QPS, c.Burst = 50, 300
+		c.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 		return c
 	})
 	root := &cobra.Command{

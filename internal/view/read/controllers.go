@@ -60,8 +60,8 @@ func isCalled(deployment *appsv1.Deployment, name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(deployment.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
-		image, _, _ := strings.Cut(c.Image[strings.LastIndex(c.Image, "/")+1:], ":")
-		return image == name
+		image := c.Image[strings.LastIndex(c.Image, "/")+1:]
+		return image == name || strings.HasPrefix(image, name+":") || strings.HasPrefix(image, name+"@")
 	})
 }
 
