@@ -247,7 +247,7 @@ func TestProtectedUninstall(t *testing.T) {
 			if foreground {
 				// Without a garbage collector, the HelmRelease keeps its finalizer.
 				_, digest, _ := strings.Cut(condition(hr, helmv2.ConditionReady).Message, "plan sha256:")
-				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.Fields(digest)[0])
+				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.TrimRight(strings.Fields(digest)[0], "."))
 				w.unprotect(pvc)
 				w.until(hr, "the uninstall", func(hr *helmv2.HelmRelease) bool { return !slices.Contains(hr.Finalizers, helmv2.Finalizer) })
 				w.expectNoText()

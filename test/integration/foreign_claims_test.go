@@ -39,7 +39,7 @@ func TestForeignSpec(t *testing.T) {
 	hr := w.release("app", map[string]any{"message": "one"})
 	w.untilReady(hr)
 	attacker.edit(claim, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
-	attacker.untilSays(claim, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden")
+	attacker.untilSays(claim, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "may not read Secrets")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	w.untilReady(hr)
 	if got := w.configMap("app").Data["message"]; got != "two" {

@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -25,7 +27,7 @@ func (f *Finder) Denied(ctx context.Context, hr *helmv2.HelmRelease, blocked *re
 		return blocked
 	}
 	status := refusal.Status()
-	if status.Details == nil || status.Details.Kind == "" {
+	if status.Details == nil || status.Details.Kind == "" || !answered(status.Details) {
 		return blocked
 	}
 	identity, todo := f.identityOf(ctx, hr)
@@ -34,6 +36,12 @@ func (f *Finder) Denied(ctx context.Context, hr *helmv2.HelmRelease, blocked *re
 		resourceName(status.Details.Group, status.Details.Kind, hr.GetStorageNamespace()))
 	explained.Todo = todo
 	return &explained
+}
+
+// answered reports whether the details are of an API server. client-go makes them for other answers,
+// such as the page of a proxy.
+func answered(d *metav1.StatusDetails) bool {
+	return !slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
 // identityOf returns a clause about the identity of a release that names its field, and how to give

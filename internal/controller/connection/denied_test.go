@@ -63,6 +63,11 @@ func TestDenied(t *testing.T) {
 			defaultAccount: "tenant", err: errors.New(`cannot get resource "secrets"`),
 			want: `Could not read: cannot get resource "secrets". Nothing was changed. Retries follow with back-off.`,
 		},
+		"Proxy": {
+			defaultAccount: "tenant",
+			err:            apierrors.NewGenericServerResponse(403, "get", schema.GroupResource{Resource: "secrets"}, "", "a page", 0, true),
+			want:           "Could not read: a page (get secrets). Nothing was changed. Retries follow with back-off.",
+		},
 		"NoDetails": {
 			defaultAccount: "tenant", err: &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "no"}},
 			want: "Could not read: no. Nothing was changed. Retries follow with back-off.",
