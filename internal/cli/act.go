@@ -17,6 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/request"
 )
 
+// fieldOwner is the field manager of all changes. kustomize-controller undoes those of managers whose
+// names begin with kubectl, such as client-go's default for this executable.
+const fieldOwner = client.FieldOwner("pintle-cli")
+
 // wait has the flags of commands that wait.
 type wait struct {
 	wait    bool
@@ -49,7 +53,7 @@ func (s *Session) actCommand(cmd *cobra.Command, of func(hr *helmv2.HelmRelease,
 		changed := hr.DeepCopy()
 		r.Apply(changed)
 		// A merge patch of annotations cannot conflict, and may be repeated.
-		if err := c.Patch(cmd.Context(), changed, client.MergeFrom(hr)); err != nil {
+		if err := c.Patch(cmd.Context(), changed, client.MergeFrom(hr), fieldOwner); err != nil {
 			return err
 		}
 		if !w.wait {

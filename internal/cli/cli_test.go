@@ -135,6 +135,10 @@ func (w *world) start() {
 				if w.patch != nil {
 					return w.patch
 				}
+				o := (&client.PatchOptions{}).ApplyOptions(opts)
+				if o.FieldManager == "" || strings.HasPrefix(o.FieldManager, "kubectl") {
+					return fmt.Errorf("kustomize-controller would undo changes of the field manager %q", o.FieldManager)
+				}
 				return c.Patch(ctx, object, patch, opts...)
 			},
 			Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {

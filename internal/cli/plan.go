@@ -98,7 +98,7 @@ func decideCommand(s *Session, cmd *cobra.Command, done string, decide func(ctx 
 		if err := decide(cmd.Context(), c, plan, seen); err != nil {
 			return err
 		}
-		if err := c.Patch(cmd.Context(), plan, client.MergeFrom(before)); err != nil {
+		if err := c.Patch(cmd.Context(), plan, client.MergeFrom(before), fieldOwner); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.Out, "releaseplan.%s/%s %s: %s\n", v1alpha1.Group, plan.Name, done, plan.Status.Digest)

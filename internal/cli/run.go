@@ -52,7 +52,7 @@ func runCommand(s *Session) *cobra.Command {
 		}
 		op := request.Hook(hr.Namespace, hr.Name, args[1], s.Now())
 		op.Spec.Type = opsv1alpha1.OperationType(kind)
-		if err := c.Create(cmd.Context(), op); err != nil {
+		if err := c.Create(cmd.Context(), op, fieldOwner); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(s.ErrOut, "operation.%s/%s created\n", opsv1alpha1.Group, op.Name); err != nil || !w.wait {
