@@ -6,6 +6,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -38,7 +39,7 @@ func (w world) rehearsed(theirs *harness.Controller) {
 	}
 	w.Must(observer.Start())
 	w.Cleanup(func() {
-		w.Must(observer.Stop(w.Context()))
+		w.Must(observer.Stop(context.WithoutCancel(w.Context())))
 		if w.Failed() {
 			w.Logf("the log of the observer ends:\n%s", observer.LogTail(100))
 		}
