@@ -34,9 +34,11 @@ type logs struct {
 	c     *connection
 	hr    *helmv2.HelmRelease
 	group sync.WaitGroup
-	// mu guards the output and printed.
+	// mu guards the output, printed and notes.
 	mu      sync.Mutex
 	printed bool
+	// notes are reasons why logs are not shown. The goroutine of the command prints them.
+	notes []string
 	// begun are the containers whose logs are read.
 	begun map[string]bool
 }
@@ -49,6 +51,7 @@ func (s *Session) newLogs(ctx context.Context, c *connection, hr *helmv2.HelmRel
 // follow begins to print the logs of containers that have started. Pods that cannot be read are left
 // out: the stored end of their logs follows.
 func (l *logs) follow(op *opsv1alpha1.Operation) {
+	l.printNotes()
 	pods := &corev1.PodList{}
 	if l.c.logs == nil || l.c.List(l.ctx, pods, client.InNamespace(op.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}) != nil {
 		return
@@ -70,12 +73,12 @@ func (l *logs) follow(op *opsv1alpha1.Operation) {
 func (l *logs) print(pod *corev1.Pod, container string) {
 	secrets, err := l.secretsOf(pod)
 	if err != nil {
-		_, _ = fmt.Fprintf(l.ErrOut, "the log of %s is not shown while it runs, because its Secrets cannot be read: %s\n", pod.Name, text.Clean(err.Error()))
+		l.note("the log of %s is not shown while it runs, because its Secrets cannot be read: %v", pod.Name, err)
 		return
 	}
 	stream, err := l.c.logs(l.ctx, pod.Namespace, pod.Name, &corev1.PodLogOptions{Container: container, Follow: true})
 	if err != nil {
-		_, _ = fmt.Fprintf(l.ErrOut, "the log of %s cannot be read: %s\n", pod.Name, text.Clean(err.Error()))
+		l.note("the log of %s cannot be read: %v", pod.Name, err)
 		return
 	}
 	defer func() { _ = stream.Close() }()
@@ -88,6 +91,22 @@ func (l *logs) print(pod *corev1.Pod, container string) {
 		_, _ = fmt.Fprintf(l.Out, "%s: %s\n", text.Clean(container), text.Clean(redactor.Text(lines.Text())))
 		l.mu.Unlock()
 	}
+}
+
+func (l *logs) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// printNotes prints new notes.
+func (l *logs) printNotes() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, note := range l.notes {
+		_, _ = fmt.Fprintln(l.ErrOut, text.Clean(note))
+	}
+	l.notes = nil
 }
 
 // secretsOf returns the values of the Secrets that a Pod and the release use.
@@ -115,6 +134,7 @@ func (l *logs) wait(patience time.Duration) bool {
 	l.group.Wait()
 	timer.Stop()
 	l.stop()
+	l.printNotes()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.printed

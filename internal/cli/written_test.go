@@ -16,6 +16,8 @@ const page = "../../docs/plugin.md"
 // console matches an example of the page: a command and its output.
 var console = regexp.MustCompile("(?s)```console\n(\\$ kubectl pintle [^\n]*)\n(.*?)```\n")
 
+// This file is the last one of its package, so that -rewrite writes the golden files first.
+
 // TestPage: each example of docs/plugin.md is the output in a golden file, and each command has a
 // section.
 func TestPage(t *testing.T) {
