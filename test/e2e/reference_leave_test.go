@@ -76,15 +76,15 @@ func (w world) leaves(ours, theirs *harness.Controller) {
 	}
 }
 
-// leaveCommand runs the command of docs/operating.md, in the namespace of the test.
+// leaveCommand runs the command of docs/from-flux.md, in the namespace of the test.
 func (w world) leaveCommand() {
 	w.Helper()
-	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "operating.md"))
+	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "from-flux.md"))
 	w.Must(err)
 	command := regexp.MustCompile(`(?s)kubectl annotate helmreleases --all --all-namespaces .*?` + "\n```").FindString(string(page))
 	arguments := strings.Fields(strings.NewReplacer("\\\n", " ", "```", "", "--all-namespaces", "--namespace="+w.Namespace).Replace(command))
 	if len(arguments) < 5 {
-		w.Fatalf("docs/operating.md has no such command: %q", command)
+		w.Fatalf("docs/from-flux.md has no such command: %q", command)
 	}
 	kubectl := exec.CommandContext(w.Context(), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments[1:]...)
 	kubectl.Env = append(os.Environ(), "KUBECONFIG="+env.Kubeconfig)

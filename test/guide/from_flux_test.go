@@ -61,9 +61,10 @@ func TestFromFlux(t *testing.T) {
 	w.node.runs(ours)
 	w.has(w.replay(p, "After the switch"), "nothing has changed")
 	w.same(before, "with Pintle")
-	w.until("paused", "to be suspended", func(hr *helmv2.HelmRelease) bool { return is(hr, helmv2.ConditionSuspended) })
 
 	w.leastPrivilege(p)
+	w.run(`kubectl annotate helmrelease paused --namespace apps pintle.dev/suspend=test
+	kubectl wait helmrelease paused --namespace apps --for=condition=Suspended`)
 	before = w.facts()
 
 	w.has(w.replay(p, "Go back"), "nothing has changed")
