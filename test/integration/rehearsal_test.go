@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -123,13 +122,9 @@ func TestRehearsal(t *testing.T) {
 	for _, name := range []string{"synced", "upgrade", "suspended", "rights"} {
 		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
 	}
-	w.publish("failed", "1.0.0", pack(t, "failed", "1.0.0", map[string]string{
-		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: no_name\n",
-	}))
 	own := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
 	synced, upgrade := w.release("synced", nil, own), w.release("upgrade", nil, own)
 	suspended, rights := w.release("suspended", nil, own), w.release("rights", nil, own)
-	failed := w.release("failed", nil, own)
 	all := []*helmv2.HelmRelease{synced, upgrade, suspended, rights}
 
 	// The controller that leads, which stops before the inputs change.
@@ -138,9 +133,6 @@ func TestRehearsal(t *testing.T) {
 	for _, hr := range all {
 		w.untilReady(hr)
 	}
-	w.until(failed, "to be stalled", func(hr *helmv2.HelmRelease) bool {
-		return condition(hr, helmv2.ConditionStalled).Status == metav1.ConditionTrue
-	})
 	w.must(stop())
 	w.publish("upgrade", "1.1.0", configMapChart(t, "1.1.0"))
 	w.publish("install", "1.0.0", configMapChart(t, "1.0.0"))
@@ -166,13 +158,13 @@ func TestRehearsal(t *testing.T) {
 	waiting := w.release("progressing", nil, own)
 
 	before := map[string]string{}
-	for _, hr := range append(all, failed, install, blocked, templated, waiting) {
+	for _, hr := range append(all, install, blocked, templated, waiting) {
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
 		before[hr.Name] = hr.ResourceVersion
 	}
 	results := w.rehearse()
 	w.untilResults(results, map[string]string{
-		"synced": "NothingToDo", "upgrade": "WouldUpgrade", "suspended": "Suspended", "rights": "WouldBlock", "failed": "WouldStall",
+		"synced": "NothingToDo", "upgrade": "WouldUpgrade", "suspended": "Suspended", "rights": "WouldBlock",
 		"install": "WouldInstall", "blocked": "WouldBlock", "templated": "WouldBlock", "progressing": "InProgress",
 	})
 	// The next observations report nothing new.
@@ -186,7 +178,7 @@ func TestRehearsal(t *testing.T) {
 	time.Sleep(time.Second)
 	for name, want := range map[string]string{
 		"synced": "", "suspended": "", "progressing": "", "upgrade": "Normal WouldUpgrade x1: ", "install": "Normal WouldInstall x1: ",
-		"rights": "Warning WouldBlock x1: ", "failed": "Warning WouldStall x1: ", "blocked": "Warning WouldBlock x1: ", "templated": "Warning WouldBlock x1: HelmChart '",
+		"rights": "Warning WouldBlock x1: ", "blocked": "Warning WouldBlock x1: ", "templated": "Warning WouldBlock x1: HelmChart '",
 	} {
 		reports := w.reports(name)
 		if want == "" && len(reports) == 0 {
