@@ -20,7 +20,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // endless is a body without end, whose reads end with a context.
-type endless struct{ ctx context.Context } //nolint:containedctx // that of a request
+type endless struct{ ctx context.Context }
 
 func (b endless) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, b.ctx.Err() }
 func (endless) Close() error               { return nil }

@@ -58,7 +58,7 @@ func (e entry) byHand() bool {
 func (e entry) scaled() bool { return e.subresource == scale && !e.byHand() }
 
 // replicas is the field that the scale subresource sets.
-var replicas = fieldpath.MakePathOrDie("spec", "replicas")
+var replicas = fieldpath.MakePathOrDie("spec", "replicas") //nolint:gochecknoglobals // a constant, if paths could be
 
 // cede reports whether a field is left to the autoscaler of its object, and returns the entry of the
 // manager that has set it. have is its live value.

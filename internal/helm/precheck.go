@@ -40,7 +40,7 @@ func (r *run) checkSize(size *release.RecordSize) error {
 	}
 	r.size = size
 	if size.TooLarge() {
-		return fmt.Errorf("nothing was changed: the record of the revision would take %d bytes, compressed, and may take %d when the action begins",
+		return fmt.Errorf("the record of the revision would take %d bytes, compressed, and may take %d when the action begins",
 			size.Bytes, size.Limit-size.Reserved)
 	}
 	return nil

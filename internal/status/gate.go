@@ -33,7 +33,7 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	status.ObservedGeneration = hr.Generation
 	status.History = updateSuperseded(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	text := gateMessage(d, a)
+	text := gateMessage(d, a, in.Observed.Plan)
 	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, text)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, text)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
@@ -49,13 +49,18 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 }
 
 // gateMessage returns the message of an action that a policy holds.
-func gateMessage(d release.Decision, a release.Wait) string {
+func gateMessage(d release.Decision, a release.Wait, plan *release.Plan) string {
 	kind := message.AwaitingApproval
-	switch a.Gate {
-	case helmv2.ReasonFrozen:
+	switch {
+	case a.Gate == helmv2.ReasonFrozen:
 		kind = message.Frozen
-	case helmv2.ReasonPolicyUnavailable:
+	case a.Gate == helmv2.ReasonPolicyUnavailable:
 		kind = message.PolicyUnavailable
+	case plan == nil:
+	case plan.Refused != "":
+		kind = message.ChangeRefused
+	case plan.Rejected == plan.Digest:
+		kind = message.ChangeRejected
 	}
 	return message.Of(kind, message.Facts{Cause: d.Why, Interval: message.Duration(a.After)}).String()
 }

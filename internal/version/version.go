@@ -7,12 +7,11 @@ package version
 import (
 	"fmt"
 	"runtime/debug"
-	"sync"
 )
 
 // version and revision are set by the linker, as the Makefile and the Dockerfile do. Otherwise they
 // are those that the go command records.
-var version, revision string
+var version, revision string //nolint:gochecknoglobals // the linker sets them
 
 const (
 	unknown    = "unknown"
@@ -28,10 +27,10 @@ type Info struct {
 }
 
 // Read returns the description of this executable.
-var Read = sync.OnceValue(func() Info {
+func Read() Info {
 	build, _ := debug.ReadBuildInfo()
 	return describe(build, version, revision)
-})
+}
 
 // describe returns the description of an executable. build is nil if it was built without modules.
 func describe(build *debug.BuildInfo, version, revision string) Info {

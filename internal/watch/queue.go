@@ -90,7 +90,7 @@ func newQueue(debounce time.Duration, c clock.Clock) *queue {
 func (q *queue) schedule(s *subscriber, deleted bool) {
 	now := q.clock.Now()
 	soon := now.Add(q.debounce)
-	if !s.enqueueAt.IsZero() && !(deleted && s.delayed) {
+	if !s.enqueueAt.IsZero() && (!deleted || !s.delayed) {
 		return
 	}
 	budget := &s.modifications

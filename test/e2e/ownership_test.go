@@ -69,7 +69,7 @@ func TestOwnership(t *testing.T) {
 	_, ours := w.card("ours")
 
 	late = w.release("late", source, values{"cards": values{"free": "", "orphan": "", "ours": "keep", "owned": ""}})
-	w.UntilCondition(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, "nothing was changed",
+	w.UntilCondition(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, "Nothing was changed",
 		"ConfigMap/"+w.Namespace+"/owned is owned by Helm release "+w.Namespace+"/owner of HelmRelease '"+w.Namespace+"/owner'")
 	for name, before := range map[string]string{"owned": owned, "orphan": orphan, "ours": ours} {
 		if _, after := w.card(name); after != before {

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -159,7 +158,7 @@ func (w world) reported(namespace, holder string) {
 func address(t *testing.T) string {
 	t.Helper()
 	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (w *world) there(name string) string {
 // count as a failure nor change anything.
 func (w *world) untilOwned(hr *helmv2.HelmRelease, revisions int, texts ...string) {
 	w.t.Helper()
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, append(texts, "nothing was changed")...)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, append(texts, "Nothing was changed")...)
 	if s := hr.Status; s.Failures+s.InstallFailures+s.UpgradeFailures > 0 {
 		w.t.Errorf("waiting counts as %d, %d, %d failures", s.Failures, s.InstallFailures, s.UpgradeFailures)
 	}

@@ -195,10 +195,14 @@ func (s *rehearsedSteps) Record() (ctrl.Result, bool, error) { return ctrl.Resul
 
 // Drift returns nil: the comparison would send dry runs, which are writes. The controller that leads
 // corrects drift, too.
-func (s *rehearsedSteps) Drift(release.Input) (*release.Drift, error) { return nil, nil }
+func (s *rehearsedSteps) Drift(release.Input) (*release.Drift, error) {
+	return nil, nil //nolint:nilnil // drift is optional, as for a release without drift detection
+}
 
 // Plan returns nil: a plan would be stored.
-func (s *rehearsedSteps) Plan(release.Input, release.Action) (*release.Plan, error) { return nil, nil }
+func (s *rehearsedSteps) Plan(release.Input, release.Action) (*release.Plan, error) {
+	return nil, nil //nolint:nilnil // a plan is optional, as for an action that no policy holds
+}
 
 // Blocked reports an obstacle.
 func (s *rehearsedSteps) Blocked(err error) (ctrl.Result, error) {

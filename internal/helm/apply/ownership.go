@@ -77,11 +77,9 @@ func (o *ownership) claim(list kube.ResourceList) {
 	}
 }
 
-const nothingChanged = "nothing was changed"
-
 // check returns one error for all objects that other existing releases own, and logs the objects
 // that the release adopts. Objects are checked once.
-func (o *ownership) check(list kube.ResourceList, done string) error {
+func (o *ownership) check(list kube.ResourceList) error {
 	list = list.Filter(func(info *resource.Info) bool { return info.Name != "" && !o.wasChecked(info) })
 	o.claim(list)
 	live := make([]runtime.Object, len(list))
@@ -90,7 +88,7 @@ func (o *ownership) check(list kube.ResourceList, done string) error {
 		return err
 	}) {
 		if err != nil {
-			return fmt.Errorf("%s: whose %s is cannot be found out: %w", done, wait.ObjectName(list[i]), err)
+			return fmt.Errorf("the owner of %s cannot be found out: %w", wait.ObjectName(list[i]), err)
 		}
 	}
 	var refused []string
@@ -103,9 +101,13 @@ func (o *ownership) check(list kube.ResourceList, done string) error {
 		o.accept(info, f)
 	}
 	if len(refused) > 0 {
-		return fmt.Errorf("%s, since these objects are of other Helm releases: [%s]", done, strings.Join(refused, ", "))
+		return ownedByOthers(refused)
 	}
 	return nil
+}
+
+func ownedByOthers(objects []string) error {
+	return fmt.Errorf("these objects are of other Helm releases: [%s]", strings.Join(objects, ", "))
 }
 
 func (o *ownership) wasChecked(info *resource.Info) bool {
@@ -253,7 +255,7 @@ func (o *ownership) explain(list kube.ResourceList, cause error) (owned bool, er
 	}
 	switch {
 	case len(refused) > 0:
-		return true, fmt.Errorf("%s, since these objects are of other Helm releases: [%s]", nothingChanged, strings.Join(refused, ", "))
+		return true, ownedByOthers(refused)
 	case len(orphans) > 0:
 		return false, fmt.Errorf("%w; %s", cause, strings.Join(orphans, ", "))
 	}

@@ -54,7 +54,7 @@ func (p *Preflight) Ownership(all bool) error {
 	if !all {
 		list = p.builds.added()
 	}
-	return p.ownership.check(list, nothingChanged)
+	return p.ownership.check(list)
 }
 
 // Explain adds the owners of objects to an error of Helm about them; see ownership.explain.

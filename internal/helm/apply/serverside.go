@@ -57,7 +57,7 @@ type serverSide struct {
 func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
 	result := &kube.Result{}
 	// A rollback adds objects that have not been checked.
-	if err := s.ownership.check(target.Difference(original), "no object was changed"); err != nil {
+	if err := s.ownership.check(target.Difference(original)); err != nil {
 		return result, err
 	}
 	var failures []string

@@ -41,6 +41,8 @@ const (
 	PolicyUnavailable Kind = "PolicyUnavailable"
 	Frozen            Kind = "Frozen"
 	AwaitingApproval  Kind = "AwaitingApproval"
+	ChangeRefused     Kind = "ChangeRefused"
+	ChangeRejected    Kind = "ChangeRejected"
 	RollbackRefused   Kind = "RollbackRefused"
 	HoldFailed        Kind = "HoldFailed"
 	HoldFailedLast    Kind = "HoldFailedLast"
@@ -155,6 +157,10 @@ func waits() []Row {
 		wait(Frozen, "{cause}", "The installed release stays", "The action runs when the policy or the spec changes", helmv2.ReasonFrozen),
 		wait(AwaitingApproval, "{cause}", "The installed release stays",
 			"Approve or reject the ReleasePlan: its change triggers the next attempt", helmv2.ReasonAwaitingApproval),
+		wait(ChangeRefused, "{cause}", "The installed release stays",
+			"Change the spec, the chart, the values or what refuses the change: the plan is then computed again", helmv2.ReasonAwaitingApproval),
+		wait(ChangeRejected, "{cause}", "The installed release stays",
+			"Change the spec, the chart or the values, or remove spec.rejected of the ReleasePlan", helmv2.ReasonAwaitingApproval),
 		row(PolicyUnavailable, "{cause}", "The installed release stays", "The policies are read again every {interval}", helmv2.ReasonPolicyUnavailable),
 		row(HoldRetried, "Helm rollback of release {release} to revision {revision} failed: {cause}", "Earlier revisions stay",
 			"Retries follow every {interval} (spec.upgrade.strategy.retryInterval)", helmv2.ReasonRollbackFailed),

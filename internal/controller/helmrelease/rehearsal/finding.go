@@ -169,6 +169,8 @@ func (f Finding) event() status.Event {
 func (f Finding) message() string {
 	next := "After a switch, this happens at once"
 	switch f.Result {
+	case WouldInstall, WouldUpgrade, WouldTest, WouldRollBack, WouldUninstall, WouldUnlock, WouldRecheck, WouldCorrectDrift:
+	case WouldRecord, WouldFinalize:
 	case WouldWait:
 		next = "After a switch, the release stays as it is while it waits"
 	case WouldHold:
