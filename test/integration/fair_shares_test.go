@@ -60,7 +60,7 @@ func (w *world) slowCluster(secret string) *atomic.Int64 {
 // after 29 s do not delay the install of another tenant, with as many concurrent reconciliations.
 // Their cluster is reported as slow, although it answers its version. The test is not parallel: it
 // compares times.
-func TestSlowClustersDelayNoOther(t *testing.T) { //nolint:paralleltest // it compares times
+func TestSlowClustersDelayNoOther(t *testing.T) {
 	slow, other := newWorld(t), newWorld(t)
 	own := other.ownController(config{concurrent: 4})
 	other.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
