@@ -4,12 +4,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
@@ -55,16 +57,7 @@ func historyCommand(s *Session) *cobra.Command {
 			return err
 		}
 		if cmd.Flags().Changed("diff") {
-			from, to, err := revisions(append(sides, args[1:]...))
-			if err != nil {
-				return err
-			}
-			a, b, err := c.reader.Sides(cmd.Context(), hr, from, to)
-			if err != nil {
-				return err
-			}
-			all := manifest.Compare(a, b)
-			return s.print(differenceList{all}, func(w io.Writer, style text.Style) error { return text.Differences(w, all, style) })
+			return s.compare(cmd.Context(), c, hr, append(sides, args[1:]...))
 		}
 		if len(args) > 1 {
 			return fmt.Errorf("accepts 1 arg without --diff, received %d", len(args))
@@ -81,6 +74,20 @@ func historyCommand(s *Session) *cobra.Command {
 		return s.print(revisionList{all}, func(w io.Writer, style text.Style) error { return text.History(w, all, style) })
 	}
 	return cmd
+}
+
+// compare prints the differences of two revisions.
+func (s *Session) compare(ctx context.Context, c *connection, hr *helmv2.HelmRelease, sides []string) error {
+	from, to, err := revisions(sides)
+	if err != nil {
+		return err
+	}
+	a, b, err := c.reader.Sides(ctx, hr, from, to)
+	if err != nil {
+		return err
+	}
+	all := manifest.Compare(a, b)
+	return s.print(differenceList{all}, func(w io.Writer, style text.Style) error { return text.Differences(w, all, style) })
 }
 
 // revisions parses the value of --diff.

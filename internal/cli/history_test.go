@@ -48,7 +48,8 @@ func records(_ context.Context, _ release.Target, version int) (*read.Record, er
 		if version == 2 {
 			return nil, errors.New("read Secret apps/sh.helm.release.v1.web.v2:\nforbidden")
 		}
-		return nil, nil
+		var none *read.Record
+		return none, nil
 	}
 	r.Version, r.ChartName = version, "web"
 	token, kind := fmt.Sprintf("tok-of-revision-%d", version), "ConfigMap"
@@ -107,8 +108,13 @@ func TestValues(t *testing.T) {
 func TestNoSecrets(t *testing.T) {
 	w := historyWorld(t)
 	for _, command := range [][]string{
-		{"history", "web", "-o", "json"}, {"history", "web", "-o", "wide"}, {"history", "web", "--diff", "3,4"}, {"history", "web", "--diff", "4,3", "-o", "json"},
-		{"values", "web"}, {"values", "web", "-o", "yaml"}, {"values", "web", "--provenance", "-o", "wide"},
+		{"history", "web", "-o", "json"},
+		{"history", "web", "-o", "wide"},
+		{"history", "web", "--diff", "3,4"},
+		{"history", "web", "--diff", "4,3", "-o", "json"},
+		{"values", "web"},
+		{"values", "web", "-o", "yaml"},
+		{"values", "web", "--provenance", "-o", "wide"},
 	} {
 		w.run(command...)
 		for _, secret := range []string{"correct horse", "tok-of-revision", "password of"} {

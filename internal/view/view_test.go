@@ -85,8 +85,10 @@ func TestStateOf(t *testing.T) {
 
 func TestInventory(t *testing.T) {
 	status := &helmv2.HelmReleaseStatus{Inventory: &helmv2.ResourceInventory{Entries: []helmv2.ResourceRef{
-		{ID: "apps_web_apps_Deployment", Version: "v1"}, {ID: "apps_web__Service", Version: "v1"},
-		{ID: "_system__web_rbac.authorization.k8s.io_ClusterRole", Version: "v1"}, {ID: "broken", Version: "v1"},
+		{ID: "apps_web_apps_Deployment", Version: "v1"},
+		{ID: "apps_web__Service", Version: "v1"},
+		{ID: "_system__web_rbac.authorization.k8s.io_ClusterRole", Version: "v1"},
+		{ID: "broken", Version: "v1"},
 	}}}
 	var got []string
 	for _, o := range Inventory(status) {

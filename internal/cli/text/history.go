@@ -30,8 +30,15 @@ func History(w io.Writer, all []view.Revision, style Style) error {
 			result = "not read: " + r.Unread
 		}
 		row := []cell{
-			{text: strconv.Itoa(r.Revision)}, {r.Status, statusColor(r.Status)}, {text: or(r.Chart)}, {text: or(r.AppVersion)}, {text: or(r.By)},
-			{text: style.age(r.Deployed)}, {text: or(r.Duration)}, {text: or(shorter(r.Source, style))}, {text: or(shorter(result, style))},
+			{text: strconv.Itoa(r.Revision)},
+			{r.Status, statusColor(r.Status)},
+			{text: or(r.Chart)},
+			{text: or(r.AppVersion)},
+			{text: or(r.By)},
+			{text: style.age(r.Deployed)},
+			{text: or(r.Duration)},
+			{text: or(shorter(r.Source, style))},
+			{text: or(shorter(result, style))},
 		}
 		if style.Wide {
 			row = append(row, cell{text: or(r.ApprovedBy)})

@@ -41,8 +41,15 @@ func (l *Releases) row(r view.Release) []cell {
 		revision = strconv.Itoa(r.Revision)
 	}
 	row := []cell{
-		{text: r.Name}, {string(r.State), stateColor(r.State)}, {text: r.Ready}, {text: or(r.Reason)}, {text: or(r.Chart)},
-		{text: revision}, {text: style.age(r.Changed)}, drift(r.Drifted), {text: or(r.WaitingFor)},
+		{text: r.Name},
+		{string(r.State), stateColor(r.State)},
+		{text: r.Ready},
+		{text: or(r.Reason)},
+		{text: or(r.Chart)},
+		{text: revision},
+		{text: style.age(r.Changed)},
+		drift(r.Drifted),
+		{text: or(r.WaitingFor)},
 	}
 	if style.Namespaces {
 		row = append([]cell{{text: r.Namespace}}, row...)

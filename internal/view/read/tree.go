@@ -117,6 +117,8 @@ func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) str
 	case metav1.ConditionFalse:
 		return "no"
 	case metav1.ConditionTrue:
+	case metav1.ConditionUnknown:
+		return "unknown"
 	default:
 		return ""
 	}
@@ -145,24 +147,30 @@ func (t *treeReader) readOwned(ctx context.Context) {
 	slices.Sort(t.workloads)
 	for _, namespace := range slices.Compact(t.workloads) {
 		for _, kind := range ownedKinds() {
-			options := &client.ListOptions{Namespace: namespace, Limit: pageSize}
-			for {
-				list := &unstructured.UnstructuredList{}
-				list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-				if err := t.Client.List(ctx, list, options); err != nil {
-					t.addUnread(kind.Kind+"s in "+namespace, err)
-					break
-				}
-				for i := range list.Items {
-					list.Items[i].SetGroupVersionKind(kind)
-					if o := liveOf(&list.Items[i]); len(o.Owners) > 0 {
-						t.owned = append(t.owned, o)
-					}
-				}
-				if options.Continue = list.GetContinue(); options.Continue == "" {
-					break
-				}
+			if err := t.readKind(ctx, namespace, kind); err != nil {
+				t.addUnread(kind.Kind+"s in "+namespace, err)
 			}
+		}
+	}
+}
+
+// readKind reads the objects of a kind that have owners.
+func (t *treeReader) readKind(ctx context.Context, namespace string, kind schema.GroupVersionKind) error {
+	options := &client.ListOptions{Namespace: namespace, Limit: pageSize}
+	for {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := t.Client.List(ctx, list, options); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			list.Items[i].SetGroupVersionKind(kind)
+			if o := liveOf(&list.Items[i]); len(o.Owners) > 0 {
+				t.owned = append(t.owned, o)
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return nil
 		}
 	}
 }
