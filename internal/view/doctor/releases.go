@@ -28,7 +28,7 @@ func rules() []rule {
 	return []rule{
 		{
 			Failed, "are stalled or failing",
-			"A controller that takes over tries a failing release once more: its upgrade and its hooks run again. What fails stays failing.",
+			"A controller that takes over retries a failing release whose retries are not exhausted: its upgrade and its hooks run again.",
 			"Correct or suspend them first: kubectl pintle get -A", isFailing,
 		},
 		{

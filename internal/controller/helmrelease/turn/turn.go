@@ -4,7 +4,7 @@
 // Package turn limits concurrent reconciliations, so that API servers of tenants delay only their
 // own releases.
 //
-// A reconciliation works in a slot. One that reads another cluster releases its slot after a second:
+// A reconciliation works in a slot. One that reads another cluster releases its slot after 50 ms:
 // then it waits for that cluster, for at most a few requests. One that reads only the own cluster
 // releases it after five seconds: then it waits for a webhook, an aggregated API or the rendering of
 // a chart. The number of reconciliations without a slot is limited, for each namespace and in total,
@@ -19,14 +19,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/fair"
 )
 
-// patience is the time for which a reconciliation that reads another cluster keeps its slot.
-const patience = time.Second
+// patience is the time for which a reconciliation that reads another cluster keeps its slot. A
+// cluster in the same data centre has answered by then.
+const patience = 50 * time.Millisecond
 
 // ownPatience is the time for which a reconciliation that reads only the own cluster keeps its slot.
 // Almost all end within a second.
 const ownPatience = 5 * time.Second
 
-// Retry is the time after which a reconciliation that got no turn is tried again.
+// Retry is the time after which a reconciliation that got no turn is tried again, and after which
+// one that has to keep its slot tries to release it again.
 const Retry = time.Second
 
 // Turns are the slots of reconciliations. It is safe for concurrent use.
@@ -101,7 +103,7 @@ func (t *Turn) outlast() {
 	case t.count():
 		t.release()
 	default:
-		t.timer.Reset(patience)
+		t.timer.Reset(Retry)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestLocal(t *testing.T) {
 		slow[0].End()
 		// Its place is taken within a second, by one that has a slot.
 		begun = time.Now()
-		last := within("b", 0, patience)
+		last := within("b", 0, Retry)
 		for _, turn := range append(slow[1:], last) {
 			turn.End()
 		}
