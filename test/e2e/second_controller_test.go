@@ -144,13 +144,17 @@ func (w world) reported(namespace, holder string) {
 	w.Must(env.Until(ctx, "an event", func() (string, bool) {
 		var list corev1.EventList
 		w.Must(env.Client.List(ctx, &list, client.InNamespace(w.Namespace)))
+		state := "no event"
 		for i := range list.Items {
-			e := &list.Items[i]
-			if e.Reason == "Standby" && e.InvolvedObject.Name == leaseName {
-				return e.Message, strings.Contains(e.Message, namespace+"/"+leaseName) && strings.Contains(e.Message, holder)
+			// An earlier one may name the Lease that a test before has left.
+			if e := &list.Items[i]; e.Reason == "Standby" && e.InvolvedObject.Name == leaseName {
+				state = e.Message
+				if strings.Contains(e.Message, namespace+"/"+leaseName) && strings.Contains(e.Message, holder) {
+					return state, true
+				}
 			}
 		}
-		return "no event", false
+		return state, false
 	}))
 }
 
