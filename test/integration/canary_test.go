@@ -349,6 +349,8 @@ func TestCanaryInDenials(t *testing.T) {
 	early := w.release("early", nil, usual, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "bird" })
 	w.untilSays(early, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "not like this")
 	w.edit(early, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
+	// A retry that runs ends first.
+	w.untilEvent(early, corev1.EventTypeNormal, helmv2.ReasonSuspended)
 	w.allow()
 
 	hr := w.release("bird", nil, usual, detecting(helmv2.DriftDetectionWarn))

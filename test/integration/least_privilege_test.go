@@ -89,7 +89,7 @@ func TestLeastPrivilegeScript(t *testing.T) {
 	local := []*helmv2.HelmRelease{release("first"), release("second"), release("aimed", aimed), release("made", made)}
 	far := release("far", in("elsewhere"), func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = elsewhere })
 	for _, hr := range append(local, far) {
-		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", w.namespace+":helm-release")
+		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, w.namespace+"/helm-release (--default-service-account)", "may not read Secrets")
 	}
 
 	list := w.accounts("--list")
