@@ -148,8 +148,9 @@ func TestLibrariesLogAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bytes.Split(bytes.TrimSpace(raw), []byte("\n"))
-	if len(lines) != 2 {
-		t.Errorf("%d lines, want 2: %s", len(lines), raw)
+	// The first one describes the executable.
+	if len(lines) != 3 || !bytes.Contains(lines[0], []byte("starting pintle")) {
+		t.Errorf("%d lines, want 3: %s", len(lines), raw)
 	}
 	for _, line := range lines {
 		if !json.Valid(line) {

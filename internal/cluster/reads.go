@@ -42,7 +42,8 @@ func isMeasured(req *http.Request) bool {
 // measure begins a read of a path.
 func (g *gate) measure(path string) *measured {
 	j := &measured{gate: g, path: path}
-	j.timer = time.AfterFunc(health.SlowAfter, func() { j.end(true) })
+	// The timer does not stop itself: it may run before it is stored.
+	j.timer = time.AfterFunc(health.SlowAfter, func() { j.once.Do(func() { j.record(true) }) })
 	return j
 }
 
@@ -72,8 +73,12 @@ func (j *measured) end(bad bool) {
 	}
 	j.once.Do(func() {
 		j.timer.Stop()
-		j.gate.observe(health.Answer{Path: j.path, At: j.gate.now(), Bad: bad})
+		j.record(bad)
 	})
+}
+
+func (j *measured) record(bad bool) {
+	j.gate.observe(health.Answer{Path: j.path, At: j.gate.now(), Bad: bad})
 }
 
 // observe records an answer, and triggers a probe if it leads to one.

@@ -63,14 +63,14 @@ func TestFromFlux(t *testing.T) {
 	w.same(before, "with Pintle")
 
 	w.leastPrivilege(p)
-	w.run(`kubectl annotate helmrelease paused --namespace apps pintle.dev/suspend=test
-	kubectl wait helmrelease paused --namespace apps --for=condition=Suspended`)
+	w.run(`kubectl annotate helmrelease settings --namespace apps pintle.dev/suspend=test
+	kubectl wait helmrelease settings --namespace apps --for=condition=Suspended`)
 	before = w.facts()
 
 	w.has(w.replay(p, "Go back"), "nothing has changed")
 	w.node.runs(reference)
 	w.same(before, "after the way back")
-	if c := apimeta.FindStatusCondition(w.get("paused").Status.Conditions, helmv2.ConditionSuspended); c != nil {
+	if c := apimeta.FindStatusCondition(w.get("settings").Status.Conditions, helmv2.ConditionSuspended); c != nil {
 		t.Errorf("helm-controller keeps the condition %v", c)
 	}
 	p.ended(t, 5)
