@@ -27,7 +27,7 @@ func TestRunning(t *testing.T) {
 	w.node.runs(ours)
 
 	w.replay(p, "Suspend")
-	if !is(w.get("web"), helmv2.ConditionSuspended) {
+	if !w.get("web").Spec.Suspend {
 		t.Error("web is not suspended")
 	}
 	w.replay(p, "Resume")
@@ -89,7 +89,7 @@ func (w *world) retries() {
 func (w *world) stuck(p *page) {
 	w.Helper()
 	out := w.replay(p, "Find what is stuck")
-	w.has(out, "broken", "RetriesExceeded", "paused", "spec.suspend is set")
+	w.has(out, "broken", "RetriesExceeded", "paused", "true")
 	w.has(w.replay(p, "Find out why it fails"), "Stalled=True RetriesExceeded", "apps/broken-fickle", "NotReady")
 }
 
