@@ -69,6 +69,13 @@ func (s *server) pause() time.Duration {
 	return time.Duration(s.random.Int64N(int64(s.slow)))
 }
 
+// writes returns how often the Lease in a namespace was written.
+func (s *server) writes(namespace string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version[namespace]
+}
+
 func (s *server) list(context.Context) (all []Lease, err error) {
 	err = s.request(func() error {
 		for namespace, r := range s.leases {
@@ -172,10 +179,18 @@ func (p *process) isLeading() bool {
 	return p.leading
 }
 
-func (p *process) note(text string) {
+// note appends a text to one of the lists of the process.
+func (p *process) note(list *[]string, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reports = append(p.reports, text)
+	*list = append(*list, text)
+}
+
+// texts returns one of the lists of the process.
+func (p *process) texts(list *[]string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(*list)
 }
 
 // start starts a process in a namespace. stop ends it and waits for its end.
@@ -184,8 +199,8 @@ func (s *server) start(t *testing.T, namespace, identity string) *process {
 	p := &process{}
 	p.Lock = New(&lease{server: s, namespace: namespace, identity: identity}, Options{
 		Namespace: namespace, List: s.list, Retry: 5 * time.Second, Now: time.Now,
-		Log:     funcr.New(func(_, text string) { p.logged = append(p.logged, text) }, funcr.Options{}),
-		Waiting: func(l Lease) { p.note("waits for " + l.Namespace) }, Ended: func() { p.note("goes on") },
+		Log:     funcr.New(func(_, text string) { p.note(&p.logged, text) }, funcr.Options{}),
+		Waiting: func(l Lease) { p.note(&p.reports, "waits for "+l.Namespace) }, Ended: func() { p.note(&p.reports, "goes on") },
 	})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: p.Lock, LeaseDuration: 35 * time.Second, RenewDeadline: 30 * time.Second, RetryPeriod: 5 * time.Second, ReleaseOnCancel: true,
@@ -261,8 +276,8 @@ func TestWaits(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			other.Renewed = other.Renewed.Add(10 * time.Second)
 			s.hold("other", other)
-			if p.isLeading() || s.version["own"] != 0 {
-				t.Fatalf("the controller leads: %t, its Lease was written %d times", p.isLeading(), s.version["own"])
+			if n := s.writes("own"); p.isLeading() || n != 0 {
+				t.Fatalf("the controller leads: %t, its Lease was written %d times", p.isLeading(), n)
 			}
 		}
 		time.Sleep(34 * time.Second)
@@ -273,11 +288,11 @@ func TestWaits(t *testing.T) {
 		if !p.isLeading() {
 			t.Error("the controller does not lead after the end of the other Lease")
 		}
-		if n := s.version["own"]; n == 0 || n > 5 {
+		if n := s.writes("own"); n == 0 || n > 5 {
 			t.Errorf("the own Lease was written %d times", n)
 		}
-		if want := []string{"waits for other", "goes on"}; !slices.Equal(p.reports, want) {
-			t.Errorf("reports are %q, want %q", p.reports, want)
+		if got, want := p.texts(&p.reports), []string{"waits for other", "goes on"}; !slices.Equal(got, want) {
+			t.Errorf("reports are %q, want %q", got, want)
 		}
 		// A controller that begins to renew later changes nothing.
 		other.Renewed = other.Renewed.Add(time.Hour)
@@ -318,8 +333,8 @@ func TestUnlisted(t *testing.T) {
 		s.denied = apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", errServer)
 		p := s.start(t, "own", "own-1")
 		time.Sleep(20 * time.Second)
-		if !p.isLeading() || len(p.logged) != 1 {
-			t.Errorf("it leads: %t, and has logged %q", p.isLeading(), p.logged)
+		if logged := p.texts(&p.logged); !p.isLeading() || len(logged) != 1 {
+			t.Errorf("it leads: %t, and has logged %q", p.isLeading(), logged)
 		}
 	})
 }

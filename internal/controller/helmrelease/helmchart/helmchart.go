@@ -136,9 +136,13 @@ func (m *Maker) isApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, 
 // HelmReleases whose HelmCharts have the same name must not both find that there is none. Writes of
 // others do not wait for it: a webhook may answer slowly. It completes want from the answer.
 func (m *Maker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) error {
-	defer m.writing.lock(client.ObjectKeyFromObject(want))()
+	unlock, err := m.writing.lock(ctx, client.ObjectKeyFromObject(want))
+	if err != nil {
+		return unapplied(want, err)
+	}
+	defer unlock()
 	have := &sourcev1.HelmChart{}
-	err := m.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
+	err = m.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:

@@ -4,6 +4,8 @@
 package helmchart
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,12 +22,23 @@ func TestKeyLocks(t *testing.T) {
 		begin := time.Now()
 		ends := make(chan time.Duration, 3)
 		hold := func(name string) {
-			defer locks.lock(client.ObjectKey{Name: name})()
+			unlock, err := locks.lock(t.Context(), client.ObjectKey{Name: name})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
 			time.Sleep(time.Minute)
 			ends <- time.Since(begin)
 		}
 		for _, name := range []string{"a", "a", "b"} {
 			go hold(name)
+		}
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := locks.lock(ctx, client.ObjectKey{Name: "a"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a waiting writer ends with %v", err)
 		}
 		for i, want := range []time.Duration{time.Minute, time.Minute, 2 * time.Minute} {
 			if got := <-ends; got != want {
