@@ -48,13 +48,15 @@ type environment struct {
 	allowDNS bool
 }
 
-// attempts runs actions in the background.
+// attempts runs actions, and other work, in the background.
 type attempts interface {
 	Begin(ctx context.Context, key types.NamespacedName, info attempt.Info, task attempt.Task) bool
 	Running(key types.NamespacedName) *release.Running
 	Ended(key types.NamespacedName) (release.Outcome, bool)
 	Forget(key types.NamespacedName)
 	Cancel(key types.NamespacedName, cause error)
+	Aside(ctx context.Context, key types.NamespacedName, work attempt.Aside) bool
+	EndAside(key types.NamespacedName)
 }
 
 // helmRunner reads and changes Helm releases.
