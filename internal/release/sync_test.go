@@ -146,6 +146,9 @@ func TestRenderingsEnd(t *testing.T) {
 	if !r.Unstable || MustRender(in, "other") {
 		t.Error("the upgrades do not end")
 	}
+	if again := r.Begin("zz", "inputs", testNow); !again.Unstable || !again.Over {
+		t.Error("the next revision begins anew")
+	}
 	if r = r.Begin("z", "others", testNow); r.Unstable || len(r.Changes) > 0 {
 		t.Error("other inputs do not begin anew")
 	}

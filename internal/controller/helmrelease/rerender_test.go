@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -220,8 +221,22 @@ func TestRenderingRequested(t *testing.T) {
 	}
 }
 
-// TestRenderingReads: the rendering has time of its own, reads by the connection of the release, and
-// may release its slot.
+// TestRenderingOfCluster: the rendering of a release in another cluster uses a slot as that cluster.
+func TestRenderingOfCluster(t *testing.T) {
+	r := testReconciler(t, &stub{})
+	far, err := r.connections.Clusters.For(cluster.Identity{Kubeconfig: []byte(`{apiVersion: v1, kind: Config, current-context: a,
+		contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: "https://far"}}], users: [{name: a, user: {token: b}}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hr := current(t, r)
+	work := r.comparer.rendering(t.Context(), reconciliation{read: hr, hr: hr, conn: far}, &release.Revision{})
+	if work.Cluster == "" || work.Cluster != far.Cluster() {
+		t.Errorf("the cluster is %q, not %q", work.Cluster, far.Cluster())
+	}
+}
+
+// TestRenderingReads: the rendering reads by the connection of the release, and may release its slot.
 func TestRenderingReads(t *testing.T) {
 	s := &stub{}
 	rendering(t, s)
