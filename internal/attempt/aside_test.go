@@ -64,7 +64,7 @@ func TestAsideLife(t *testing.T) {
 			t.Errorf("%d attempts run, %d slots are used", running, used)
 		}
 		var seen int
-		f.Pool.enqueue = func(types.NamespacedName) { seen = len(a.ended) }
+		f.enqueue = func(types.NamespacedName) { seen = len(a.ended) }
 		close(a.end)
 		synctest.Wait()
 		if _, ended := f.Ended(appKey); ended || f.slots.Used() != 0 || seen != 1 {
@@ -137,7 +137,7 @@ func TestAsideCancelled(t *testing.T) {
 		end   func(f *fixture)
 		cause error
 	}{
-		"Begin":    {func(f *fixture) { f.Begin(context.Background(), appKey, info(0), hold(nil)) }, context.Canceled},
+		"Begin":    {func(f *fixture) { f.Begin(f.base, appKey, info(0), hold(nil)) }, context.Canceled},
 		"EndAside": {func(f *fixture) { f.EndAside(appKey); f.EndAside(otherKey) }, context.Canceled},
 		"Gone":     {func(f *fixture) { f.Cancel(appKey, release.ErrShutdown) }, release.ErrShutdown},
 		"Stop":     {func(f *fixture) { f.stop() }, release.ErrShutdown},
@@ -203,15 +203,17 @@ func TestAsideRefused(t *testing.T) {
 		f.stop()
 		synctest.Wait()
 		select {
-		case <-f.stopped:
-			t.Error("the pool ended before the work")
+		case err := <-f.stopped:
+			t.Errorf("the pool ended before the work: %v", err)
 		default:
 		}
 		if f.Aside(t.Context(), types.NamespacedName{Name: "late"}, a.of("", nil)) {
 			t.Error("begun while the pool was stopping")
 		}
 		close(wind)
-		<-f.stopped
+		if err := <-f.stopped; err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -43,7 +43,7 @@ func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClie
 	redactor := redact.New(job.Secrets)
 	job.retrier = apiretry.New(ctx, apiretry.Options{Now: r.now, ReleaseSlot: job.Idle})
 	defer job.retrier.End()
-	facts, err := r.facts(ctx, job)
+	facts, err := r.charts.Facts(ctx, job.Artifact)
 	if err != nil {
 		return release.RenderResult{}, redactor.Error(fmt.Errorf("could not load chart: %w", err))
 	}
@@ -52,12 +52,6 @@ func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClie
 	}
 	result, err := r.rerender(ctx, getter, job, version, facts)
 	return result, redactor.Error(redact.OneLine(err))
-}
-
-// facts returns the facts of the chart of a job.
-func (r *Runner) facts(ctx context.Context, job Job) (remote.Facts, error) {
-	defer job.retrier.ReleaseSlotAfter(renderPatience)()
-	return r.charts.Facts(ctx, job.Artifact)
 }
 
 func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, facts remote.Facts) (release.RenderResult, error) {

@@ -5,6 +5,7 @@ package helm
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -106,7 +107,7 @@ func TestSlotOfNextRendering(t *testing.T) {
 		w.must(withValues(j))
 		w.runner.remote = remote.New(busy{workers(), tc.worker, make(chan string, 9)})
 		w.Refuse = func(_, path string) int {
-			if path != seenPath {
+			if strings.Contains(path, "/secrets") && path != seenPath {
 				time.Sleep(tc.answer)
 			}
 			return 0
