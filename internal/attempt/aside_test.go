@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,27 +22,34 @@ import (
 // asides is work aside that the fixture does until it is told to end.
 type asides struct {
 	end chan struct{}
+
+	mu sync.Mutex
 	// working and most are the works that run, now and at the same time. causes are those of the
 	// cancelled ones, and ended the errors of the others.
 	working, most int
 	causes, ended []error
 }
 
+func (a *asides) note(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+}
+
 func (a *asides) of(cluster string, err error) Aside {
 	return Aside{
 		Cluster: cluster,
 		Work: func(ctx context.Context, _ func() func()) error {
-			a.working++
-			a.most = max(a.most, a.working)
-			defer func() { a.working-- }()
+			a.note(func() { a.working++; a.most = max(a.most, a.working) })
+			defer a.note(func() { a.working-- })
 			select {
 			case <-a.end:
 			case <-ctx.Done():
-				a.causes = append(a.causes, context.Cause(ctx))
+				a.note(func() { a.causes = append(a.causes, context.Cause(ctx)) })
 			}
 			return err
 		},
-		Ended: func(err error) { a.ended = append(a.ended, err) },
+		Ended: func(err error) { a.note(func() { a.ended = append(a.ended, err) }) },
 	}
 }
 
@@ -156,7 +164,7 @@ func TestAsideCancelled(t *testing.T) {
 				f.mu.Lock()
 				left := len(f.asides)
 				f.mu.Unlock()
-				if diff := cmp.Diff([]types.NamespacedName{appKey}, f.enqueued); diff != "" || left > 0 {
+				if diff := cmp.Diff([]types.NamespacedName{appKey}, f.enqueuedKeys()); diff != "" || left > 0 {
 					t.Errorf("%d left; enqueued (-want +got):\n%s", left, diff)
 				}
 				f.Forget(appKey)
