@@ -9,7 +9,8 @@
 //
 // Files:
 //
-//	pool.go   Pool, its slots, and the life of an attempt
+//	pool.go    Pool, its slots, and the life of an attempt
+//	aside.go   other work for a release, in the same slots
 package attempt
 
 import (
@@ -45,7 +46,9 @@ type Pool struct {
 	mu       sync.Mutex
 	base     context.Context //nolint:containedctx // the lifetime of the manager, set by Start
 	attempts map[types.NamespacedName]*attempt
-	running  sync.WaitGroup
+	// asides cancel the work aside of releases.
+	asides  map[types.NamespacedName]context.CancelCauseFunc
+	running sync.WaitGroup
 }
 
 // Info describes an attempt.
@@ -81,7 +84,7 @@ type attempt struct {
 func NewPool(slots int, now func() time.Time, enqueue func(types.NamespacedName)) *Pool {
 	return &Pool{
 		size: slots, slots: fair.New(fair.Options{Size: slots, Now: now}), enqueue: enqueue,
-		attempts: map[types.NamespacedName]*attempt{},
+		attempts: map[types.NamespacedName]*attempt{}, asides: map[types.NamespacedName]context.CancelCauseFunc{},
 	}
 }
 
@@ -118,6 +121,7 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 	stop := context.AfterFunc(base, func() { end(context.Cause(base)) })
 	a := &attempt{info: info, cancel: end, end: func() { stop(); end(context.Canceled) }}
 	p.attempts[key] = a
+	p.endAside(key, context.Canceled)
 	p.running.Add(1)
 	go p.run(ctx, key, a, task)
 	return true
@@ -231,11 +235,12 @@ func (p *Pool) Forget(key types.NamespacedName) {
 	}
 }
 
-// Cancel cancels the context of the attempt for key with a cause; see cancel.New. The
-// attempt stays Running until its task returns.
+// Cancel cancels the context of the attempt for key with a cause, see cancel.New, and its work aside.
+// The attempt stays Running until its task returns.
 func (p *Pool) Cancel(key types.NamespacedName, cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endAside(key, cause)
 	if a := p.attempts[key]; a != nil {
 		a.cancel(cause)
 	}

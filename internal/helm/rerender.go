@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -36,8 +37,12 @@ import (
 // It is an error if the chart cannot be rendered any more. It is also an error if the manifest has
 // changed while the API server could not list all APIs, since objects that depend on the missing
 // APIs would be deleted.
+//
+// Requests are sent once. job.Idle is called while Rerender waits for a worker or for an answer.
 func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.RenderResult, error) {
 	redactor := redact.New(job.Secrets)
+	job.retrier = apiretry.New(ctx, apiretry.Options{Now: r.now, ReleaseSlot: job.Idle})
+	defer job.retrier.End()
 	facts, err := r.charts.Facts(ctx, job.Artifact)
 	if err != nil {
 		return release.RenderResult{}, redactor.Error(fmt.Errorf("could not load chart: %w", err))
@@ -51,19 +56,11 @@ func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClie
 
 func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, facts remote.Facts) (release.RenderResult, error) {
 	result := release.RenderResult{Reads: true, Lookup: facts.Lookup}
-	capabilities, err := render.CapabilitiesOf(getter)
+	capabilities, in, stored, err := r.readRendered(ctx, getter, job, version)
 	if err != nil {
 		return result, err
 	}
 	result.Capabilities = r.digests.Digest(capabilities.Capabilities)
-	store, err := r.storage.Open(ctx, getter, job.Desired.Target, storage.Options{ReadCache: true})
-	if err != nil {
-		return result, err
-	}
-	in, stored, err := inputOf(store, job.Desired.Target.Name, version)
-	if err != nil {
-		return result, err
-	}
 	in.Capabilities = capabilities.Capabilities
 	again := r.again(getter, job)
 	manifest, err := again.rerender(ctx, in, stored)
@@ -81,6 +78,22 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 	result.Unstable = !preview.SameObjects(manifest, other)
 	result.Changed = !result.Unstable
 	return result, nil
+}
+
+// readRendered reads the capabilities of the cluster, and the input that renders a stored revision
+// again.
+func (r *Runner) readRendered(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (render.Capabilities, remote.Rendering, *helmrelease.Release, error) {
+	defer job.retrier.ReleaseSlotAfter(renderPatience)()
+	capabilities, err := render.CapabilitiesOf(getter)
+	if err != nil {
+		return capabilities, remote.Rendering{}, nil, err
+	}
+	store, err := r.storage.Open(ctx, getter, job.Desired.Target, storage.Options{ReadCache: true})
+	if err != nil {
+		return capabilities, remote.Rendering{}, nil, err
+	}
+	in, stored, err := inputOf(store, job.Desired.Target.Name, version)
+	return capabilities, in, stored, err
 }
 
 // rerenderTimeout limits one rendering. The timeouts of actions do not apply here.

@@ -5,6 +5,7 @@ package helm
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,6 +88,40 @@ func TestSlotOfSlowServer(t *testing.T) {
 		}
 		if (released.Load() > 0) == own {
 			t.Errorf("own cluster %t: released %d times", own, released.Load())
+		}
+	}
+}
+
+// TestSlotOfNextRendering: a chart that is rendered again releases its slot while it waits for a
+// worker, or for an answer.
+func TestSlotOfNextRendering(t *testing.T) {
+	for name, tc := range map[string]struct {
+		worker, answer time.Duration
+		released       bool
+	}{
+		"Free": {}, "Worker": {worker: renderPatience + 200*time.Millisecond, released: true},
+		"Answer": {answer: renderPatience + 200*time.Millisecond, released: true},
+	} {
+		w := newWorld(t)
+		j := unaffected(job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", reading(seen)), "1.0.0", nil))
+		w.must(withValues(j))
+		w.runner.remote = remote.New(busy{workers(), tc.worker, make(chan string, 9)})
+		w.Refuse = func(_, path string) int {
+			if strings.Contains(path, "/secrets") && path != seenPath {
+				time.Sleep(tc.answer)
+			}
+			return 0
+		}
+		var released, resumed atomic.Int64
+		j.Idle = func() func() {
+			released.Add(1)
+			return func() { resumed.Add(1) }
+		}
+		if _, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 1); err != nil {
+			t.Fatal(err)
+		}
+		if (released.Load() > 0) != tc.released || resumed.Load() != released.Load() {
+			t.Errorf("%s: released %d times, acquired %d times", name, released.Load(), resumed.Load())
 		}
 	}
 }

@@ -317,6 +317,12 @@ type Renderings struct {
 	// At is the time of the last rendering, or of the first comparison of the revision.
 	At     time.Time
 	Result RenderResult
+	// Failure is the error of the last rendering; nil if it succeeded.
+	Failure *ObjectError
+	// Fresh is true until a reconciliation has seen the end of the last rendering.
+	Fresh bool
+	// Again is true if a request came during the rendering that runs.
+	Again bool
 	// Changes are the times at which the chart rendered differently in a row.
 	Changes []time.Time
 	// Over is true if another rendering cannot show a change. Unstable is true if the reason is that

@@ -205,14 +205,16 @@ const (
 
 // MustRender reports whether the chart of the newest revision may render differently than it did
 // last. That is so if the capabilities of the API server have changed. Where only rendering can
-// detect a change, it is so on request and after half an interval.
+// detect a change, it is so on request and after half an interval. A failed one is repeated. It is not so at the end of a
+// rendering, so that an error is not followed by another rendering at once.
 func MustRender(in Input, capabilities string) bool {
 	last := in.Observed.Renderings
-	requested := in.Desired.Requests.Reconcile != "" && in.Desired.Requests.Reconcile != in.Recorded.LastHandledReconcileAt
-	waited := requested || in.Now.Sub(last.At) >= in.Desired.Policy.Interval/2
+	waited := ReconcileRequested(in) || in.Now.Sub(last.At) >= in.Desired.Policy.Interval/2
 	switch {
-	case last.Over:
+	case last.Over || last.Fresh:
 		return false
+	case last.Failure != nil:
+		return true
 	case last.Capabilities == "":
 		return waited
 	case last.Capabilities != capabilities:
@@ -221,13 +223,18 @@ func MustRender(in Input, capabilities string) bool {
 	return last.Result.Lookup && waited
 }
 
+// ReconcileRequested reports whether a user requests a reconciliation.
+func ReconcileRequested(in Input) bool {
+	return in.Desired.Requests.Reconcile != "" && in.Desired.Requests.Reconcile != in.Recorded.LastHandledReconcileAt
+}
+
 // Begin returns r for a revision. Changes of revisions with the same inputs are kept.
 func (r Renderings) Begin(revision, inputs string, now time.Time) Renderings {
 	if r.Inputs != inputs {
 		r = Renderings{Inputs: inputs}
 	}
 	if r.Revision != revision {
-		r.Revision, r.Capabilities, r.At, r.Result = revision, "", now, RenderResult{}
+		r = Renderings{Revision: revision, Inputs: inputs, At: now, Changes: r.Changes, Over: r.Over, Unstable: r.Unstable}
 	}
 	return r
 }
@@ -242,18 +249,37 @@ func (r Renderings) Add(result RenderResult, upgrades bool, now time.Time) Rende
 	}
 	r.Unstable = result.Unstable || len(r.Changes) > maxRenderUpgrades
 	r.Over = r.Unstable || !result.Reads
+	r.Failure = nil
+	return r.ended()
+}
+
+// Failed returns r with the error of a rendering.
+func (r Renderings) Failed(why ObjectError) Renderings {
+	r.Failure = &why
+	return r.ended()
+}
+
+// ended returns r at the end of a rendering. After a request meanwhile, another one is due.
+func (r Renderings) ended() Renderings {
+	r.Fresh = !r.Again
+	if r.Again {
+		r.Again, r.At = false, time.Time{}
+	}
 	return r
 }
 
 // Installed returns r for a revision that an action of this process has just rendered.
 func (r Renderings) Installed(result RenderResult) Renderings {
 	r.Result, r.Capabilities, r.Over = result, result.Capabilities, r.Unstable || !result.Reads
+	r.Failure = nil
 	return r
 }
 
 // Report returns the result of a comparison with that of the last rendering.
 func (r Renderings) Report(found Drift) Drift {
 	switch {
+	case r.Failure != nil:
+		found.Errors = append(found.Errors, *r.Failure)
 	case r.Unstable:
 		found.Note = "The chart renders another manifest each time, so a change of what it reads from the cluster cannot be detected."
 	case r.Result.Changed:

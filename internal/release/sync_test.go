@@ -73,6 +73,14 @@ func TestMustRender(t *testing.T) {
 			reason: "It is not rendered in each reconciliation.", capabilities: "a", after: time.Minute,
 			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true, Lookup: true}},
 		},
+		"Fresh": {
+			reason: "It was rendered a moment ago.", capabilities: "b", requested: true, after: time.Hour,
+			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true, Lookup: true}, Fresh: true, Failure: &ObjectError{}},
+		},
+		"Failed": {
+			reason: "The last rendering failed.", capabilities: "a", want: true,
+			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true}, Failure: &ObjectError{}},
+		},
 		"Over": {reason: "The chart does not read the cluster.", last: Renderings{Over: true}, capabilities: "b", requested: true, after: time.Hour},
 	} {
 		in := Input{Now: testNow.Add(tc.after)}
@@ -87,6 +95,36 @@ func TestMustRender(t *testing.T) {
 		}
 		if in.Recorded.LastHandledReconcileAt = "now"; name == "Requested" && MustRender(in, tc.capabilities) {
 			t.Error("a request that was handled renders the chart again")
+		}
+	}
+}
+
+// TestRenderingsFail: an error is reported until a rendering succeeds or there is another revision. A
+// request during a rendering makes another one due.
+func TestRenderingsFail(t *testing.T) {
+	read := RenderResult{Reads: true, Changed: true}
+	before := Renderings{}.Begin("1", "inputs", testNow).Add(read, false, testNow)
+	failed := before.Failed(ObjectError{Err: "no"})
+	if found := failed.Report(Drift{}); len(found.Errors) != 1 || found.Rendering != "" || !failed.Fresh {
+		t.Errorf("reported: %+v", found)
+	}
+	for name, next := range map[string]Renderings{
+		"Rendered": failed.Add(read, false, testNow), "Installed": failed.Installed(read), "Revision": failed.Begin("2", "inputs", testNow),
+	} {
+		if found := next.Report(Drift{}); len(found.Errors) > 0 {
+			t.Errorf("%s: reported: %+v", name, found)
+		}
+	}
+	if next := failed.Begin("1", "inputs", testNow.Add(1)); !next.Fresh || next.Failure == nil || !next.At.Equal(testNow) {
+		t.Errorf("the same revision: %+v", next)
+	}
+	asked := before
+	asked.Again = true
+	for _, next := range []Renderings{asked.Add(RenderResult{Reads: true, Lookup: true}, false, testNow), asked.Failed(ObjectError{})} {
+		in := Input{Now: testNow}
+		in.Desired.Policy.Interval, in.Observed.Renderings = time.Hour, next
+		if next.Again || !MustRender(in, "") {
+			t.Errorf("no other rendering is due: %+v", next)
 		}
 	}
 }
@@ -107,6 +145,9 @@ func TestRenderingsEnd(t *testing.T) {
 	in.Desired.Requests.Reconcile, in.Observed.Renderings = "now", r
 	if !r.Unstable || MustRender(in, "other") {
 		t.Error("the upgrades do not end")
+	}
+	if again := r.Begin("zz", "inputs", testNow); !again.Unstable || !again.Over {
+		t.Error("the next revision begins anew")
 	}
 	if r = r.Begin("z", "others", testNow); r.Unstable || len(r.Changes) > 0 {
 		t.Error("other inputs do not begin anew")

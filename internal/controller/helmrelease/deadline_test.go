@@ -17,6 +17,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -55,10 +56,28 @@ func (s *slowStub) History(ctx context.Context, _ genericclioptions.RESTClientGe
 	return nil, s.request(ctx)
 }
 
+func (s *slowStub) Rerender(ctx context.Context, _ genericclioptions.RESTClientGetter, _ helm.Job, _ int) (release.RenderResult, error) {
+	return release.RenderResult{}, s.request(ctx)
+}
+
 func (s *slowStub) Begin(ctx context.Context, _ types.NamespacedName, _ attempt.Info, _ attempt.Task) bool {
 	s.takes = time.Hour
 	s.began, s.acted = true, s.request(ctx)
 	return true
+}
+
+// TestRenderingDeadline: the reads of a rendering in the background end at a deadline of their own.
+func TestRenderingDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stub{}
+		r, _ := rendering(t, s)
+		r.helm = &slowStub{stub: s, takes: time.Hour}
+		begun := time.Now()
+		s.doAside(t)
+		if took := time.Since(begun); took != deadline || remembered(r).renderings.Failure == nil {
+			t.Errorf("it ended after %s: %+v", took, remembered(r).renderings)
+		}
+	})
 }
 
 // TestReconciliationDeadline: the reads of a reconciliation end at its deadline, which is no failure

@@ -95,6 +95,7 @@ func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
 		c.forget(key)
 	case want.Suspension.Active:
 		c.objects.Forget(key)
+		c.attempts.EndAside(key)
 	}
 }
 
@@ -102,6 +103,7 @@ func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
 func (c *comparer) forget(key types.NamespacedName) {
 	c.objects.Forget(key)
 	c.detector.Forget(key)
+	c.attempts.EndAside(key)
 	c.memory.Update(key, func(m *memory) {
 		m.comparison.End()
 		m.renderings, m.readsCluster = release.Renderings{}, false

@@ -50,11 +50,18 @@ type environment struct {
 
 // attempts runs actions in the background.
 type attempts interface {
-	Begin(ctx context.Context, key types.NamespacedName, info attempt.Info, task attempt.Task) bool
+	background
 	Running(key types.NamespacedName) *release.Running
 	Ended(key types.NamespacedName) (release.Outcome, bool)
 	Forget(key types.NamespacedName)
+}
+
+// background begins and cancels actions and other work.
+type background interface {
+	Begin(ctx context.Context, key types.NamespacedName, info attempt.Info, task attempt.Task) bool
 	Cancel(key types.NamespacedName, cause error)
+	Aside(ctx context.Context, key types.NamespacedName, work attempt.Aside) bool
+	EndAside(key types.NamespacedName)
 }
 
 // helmRunner reads and changes Helm releases.

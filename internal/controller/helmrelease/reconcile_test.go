@@ -54,6 +54,9 @@ type stub struct {
 	// rendered is the result of rendering the chart again, and renderings counts that.
 	rendered   release.RenderResult
 	renderings int
+	// unrendered is the error of that, and aside the work that is begun; nil if there is none.
+	unrendered error
+	aside      *attempt.Aside
 	offers     string
 	health     release.Health
 	running    *release.Running
@@ -186,9 +189,9 @@ func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm
 	return nil, nil, nil
 }
 
-func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.RenderResult, error) {
-	s.renderings++
-	return s.rendered, nil
+func (s *stub) Rerender(_ context.Context, way genericclioptions.RESTClientGetter, job helm.Job, _ int) (release.RenderResult, error) {
+	s.renderings, s.ran, s.job = s.renderings+1, way, job
+	return s.rendered, s.unrendered
 }
 
 func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.RenderResult, error) {
@@ -227,6 +230,28 @@ func (s *stub) Running(types.NamespacedName) *release.Running            { retur
 func (s *stub) Ended(types.NamespacedName) (o release.Outcome, had bool) { return }
 func (s *stub) Forget(types.NamespacedName)                              {}
 func (s *stub) Cancel(_ types.NamespacedName, cause error)               { s.cancelled = cause }
+
+func (s *stub) EndAside(types.NamespacedName) { s.aside = nil }
+
+func (s *stub) Aside(_ context.Context, _ types.NamespacedName, work attempt.Aside) bool {
+	if s.aside != nil || s.closed {
+		return false
+	}
+	s.aside = &work
+	return true
+}
+
+// doAside does the work that is begun.
+func (s *stub) doAside(t *testing.T) {
+	t.Helper()
+	if s.aside == nil {
+		t.Fatal("no work is begun")
+	}
+	work := *s.aside
+	err := work.Work(t.Context(), func() func() { return func() {} })
+	work.Ended(err)
+	s.aside = nil
+}
 
 // unwatched watches no dependencies.
 type unwatched struct{}

@@ -14,6 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -26,7 +27,7 @@ const (
 )
 
 // withRendering returns the result of a comparison with whether the chart renders differently now
-// than it did for the newest revision.
+// than it did for the newest revision, as far as that is known.
 func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest *release.Revision, found release.Drift) release.Drift {
 	last := rec.in.Observed.Renderings
 	if last.Over && !last.Unstable || !release.IsDesired(rec.in) {
@@ -35,52 +36,95 @@ func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest
 	}
 	capabilities, err := c.helm.Capabilities(rec.conn)
 	if err == nil && release.MustRender(rec.in, capabilities) {
-		last, err = c.render(ctx, rec, newest, last)
+		err = c.render(ctx, rec, newest)
 	}
 	if err != nil {
-		why, transient := apiretry.Describe(err)
-		found.Errors = append(found.Errors, release.ObjectError{Err: why, Transient: transient})
-		return found
+		last = last.Failed(renderError(err))
 	}
 	return last.Report(found)
+}
+
+func renderError(err error) release.ObjectError {
+	why, transient := apiretry.Describe(err)
+	return release.ObjectError{Err: why, Transient: transient}
 }
 
 // renderings returns the record of the renderings of the newest revision with the present identity:
 // templates can read the objects that the identity may read.
 func (c *comparer) renderings(rec reconciliation, newest *release.Revision, now time.Time) (last release.Renderings) {
-	revision := comparedRevision(rec.hr, rec.conn, newest)
-	made := newest.ChartName + "@" + newest.ChartVersion + " " + newest.ConfigDigest
+	revision, inputs := rendered(rec, newest)
 	c.memory.With(rec.key(), func(m *memory) {
-		m.renderings = m.renderings.Begin(revision, made, now)
-		last = m.renderings
+		last = m.renderings.Begin(revision, inputs, now)
+		m.renderings = last
+		m.renderings.Fresh = false
 	})
 	return last
 }
 
-// render renders the chart, unless it has to be downloaded first. The end of the download triggers
-// another reconciliation.
-func (c *comparer) render(ctx context.Context, rec reconciliation, newest *release.Revision, last release.Renderings) (release.Renderings, error) {
+// rendered returns the keys of the renderings of a revision, and of its chart and values.
+func rendered(rec reconciliation, newest *release.Revision) (revision, inputs string) {
+	return comparedRevision(rec.hr, rec.conn, newest), newest.ChartName + "@" + newest.ChartVersion + " " + newest.ConfigDigest
+}
+
+// render begins to render the chart in the background, unless it has to be downloaded first. The end
+// of the download or of the rendering triggers another reconciliation. Until then, the last result
+// counts.
+func (c *comparer) render(ctx context.Context, rec reconciliation, newest *release.Revision) error {
 	want, err := c.inputs.withChart(ctx, rec.hr, rec.want, release.Upgrade{})
 	var blocked *release.Blocked
 	if errors.As(err, &blocked) && blocked.Progressing {
 		c.memory.With(rec.key(), func(m *memory) { m.sync.changed = true })
-		return last, nil
+		return nil
 	}
 	if err != nil {
-		return last, err
+		return err
 	}
 	rec.want = want
-	result, err := c.helm.Rerender(ctx, rec.conn, c.job(rec, release.Settle{}), newest.Version)
-	if err != nil {
-		return last, err
+	ended := false
+	c.memory.With(rec.key(), func(m *memory) { m.sync.changed, ended = true, m.renderings.Fresh })
+	if ended {
+		// It has ended since this reconciliation began, and the next one sees the result.
+		return nil
 	}
-	c.memory.With(rec.key(), func(m *memory) {
-		m.renderings = m.renderings.Add(result, want.Policy.Drift == helmv2.DriftDetectionEnabled, c.now())
-		m.readsCluster = result.Reads
-		last = m.renderings
-	})
-	ctrl.LoggerFrom(ctx).Info("rendered again", "reads", result.Reads, "changed", result.Changed, "unstable", last.Unstable)
-	return last, nil
+	if !c.attempts.Aside(ctx, rec.key(), c.rendering(ctx, rec, newest)) && release.ReconcileRequested(rec.in) {
+		c.memory.With(rec.key(), func(m *memory) { m.renderings.Again = !m.renderings.Fresh })
+	}
+	return nil
+}
+
+// rendering returns the work that renders the chart of a revision again, and records the result. The
+// result is dropped if another revision, or other inputs, are compared by then.
+func (c *comparer) rendering(ctx context.Context, rec reconciliation, newest *release.Revision) attempt.Aside {
+	key, conn, version, job := rec.key(), rec.conn, newest.Version, c.job(rec, release.Settle{})
+	revision, inputs := rendered(rec, newest)
+	upgrades, log := rec.want.Policy.Drift == helmv2.DriftDetectionEnabled, ctrl.LoggerFrom(ctx)
+	var result release.RenderResult
+	work := attempt.Aside{
+		Work: func(ctx context.Context, idle func() (resume func())) (err error) {
+			ctx, cancel := apiretry.Within(ctx, deadline)
+			defer cancel()
+			job.Idle = idle
+			result, err = c.helm.Rerender(ctx, conn, job, version)
+			return err
+		},
+		Ended: func(err error) {
+			c.memory.Update(key, func(m *memory) {
+				switch {
+				case m.renderings.Revision != revision || m.renderings.Inputs != inputs:
+				case err != nil:
+					m.renderings = m.renderings.Failed(renderError(err))
+				default:
+					m.renderings = m.renderings.Add(result, upgrades, c.now())
+					m.readsCluster = result.Reads
+					log.Info("rendered again", "reads", result.Reads, "changed", result.Changed, "unstable", m.renderings.Unstable)
+				}
+			})
+		},
+	}
+	if !conn.Local() {
+		work.Cluster = conn.Cluster()
+	}
+	return work
 }
 
 // renderedBy records the capabilities with which an action rendered the revision that it made.

@@ -48,7 +48,7 @@ type memory struct {
 	suspended *bool
 	// place is the cluster from which the release was read last.
 	place place
-	// renderings are those of the newest revision. readsCluster is true if its chart depends on the
+	// renderings are those of the newest revision that is compared. readsCluster is true if its chart depends on the
 	// capabilities of the API server.
 	renderings   release.Renderings
 	readsCluster bool

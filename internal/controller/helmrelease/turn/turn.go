@@ -6,8 +6,7 @@
 //
 // A reconciliation works in a slot. One that reads another cluster releases its slot after 50 ms:
 // then it waits for that cluster, for at most a few requests. One that reads only the own cluster
-// releases it after five seconds: then it waits for a webhook, an aggregated API or the rendering of
-// a chart. The number of reconciliations without a slot is limited, for each namespace and in total,
+// releases it after five seconds: then it waits for a webhook, an aggregated API or a plan. The number of reconciliations without a slot is limited, for each namespace and in total,
 // so others find a slot within seconds.
 package turn
 
