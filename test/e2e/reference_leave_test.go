@@ -81,7 +81,7 @@ func (w world) leaveCommand() {
 	w.Helper()
 	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "from-flux.md"))
 	w.Must(err)
-	command := regexp.MustCompile(`(?s)kubectl annotate helmreleases --all --all-namespaces .*?` + "\n```").FindString(string(page))
+	command := regexp.MustCompile(`(?s)kubectl annotate helmreleases --all --all-namespaces \\\n.*?` + "\n```").FindString(string(page))
 	arguments := strings.Fields(strings.NewReplacer("\\\n", " ", "```", "", "--all-namespaces", "--namespace="+w.Namespace).Replace(command))
 	if len(arguments) < 5 {
 		w.Fatalf("docs/from-flux.md has no such command: %q", command)

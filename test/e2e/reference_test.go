@@ -314,8 +314,14 @@ func (c *changeling) summary() string {
 	status := c.Status.DeepCopy()
 	slices.SortFunc(status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
 	lines := []string{fmt.Sprintf("finalizers %v", c.Finalizers)}
+	stalled := apimeta.IsStatusConditionTrue(status.Conditions, helmv2.ConditionStalled)
 	for _, condition := range status.Conditions {
-		lines = append(lines, fmt.Sprintf("%s=%s %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))
+		text := condition.Message
+		if stalled && (condition.Type == helmv2.ConditionReady || condition.Type == helmv2.ConditionStalled) {
+			// The two controllers describe a failure differently.
+			text = "..."
+		}
+		lines = append(lines, fmt.Sprintf("%s=%s %s: %s", condition.Type, condition.Status, condition.Reason, text))
 	}
 	for _, s := range status.History {
 		lines = append(lines, "history "+oneLine(s))
