@@ -59,7 +59,9 @@ func TestSecondController(t *testing.T) {
 	second.lead(e, shard, "")
 	third.lead(d, shard, "")
 
-	// The image is replaced in place: the next process takes the Lease over at once.
+	// The image is replaced in place: the next process takes the Lease over at once. The waiting
+	// controller might be faster.
+	second.Must(c.Stop(second.Context()))
 	first.Must(b.Stop(first.Context()))
 	first.Must(a.Stop(first.Context()))
 	begun := time.Now()
