@@ -51,6 +51,7 @@ SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(B
 # The commands of the guides, on a cluster with the real helm-controller and its CRD.
 SUITE_guide = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
 	go test $(RACE) -count=1 -timeout=15m ./test/guide
+
 # A tag, or the commit and whether files were changed.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)

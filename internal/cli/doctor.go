@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -23,31 +24,22 @@ func doctorCommand(s *Session) *cobra.Command {
 		Example: "  # Check an installation, or a cluster with helm-controller before the migration\n" +
 			"  kubectl pintle doctor\n\n" +
 			"  # Check the rights that releases would need with config/default\n" +
-			"  kubectl pintle doctor --default-service-account=default",
+			"  kubectl pintle doctor --default-service-account=helm-release",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().StringVar(&account, "default-service-account", "",
 		"ServiceAccount of HelmReleases that name none, in place of that flag of the running controller.")
-	s.addOutput(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		c, err := s.connect()
-		if err != nil {
-			return err
-		}
+	return s.showCommand(cmd, func(ctx context.Context, c *connection, _ []string) error {
 		options := read.DoctorOptions{Namespace: *s.flags.Namespace}
 		if cmd.Flags().Changed("default-service-account") {
 			options.DefaultServiceAccount = &account
 		}
-		report := doctor.Check(c.reader.Doctor(cmd.Context(), options))
-		err = s.print(report, func(w io.Writer, style text.Style) error { return text.Doctor(w, report, style) })
+		report := doctor.Check(c.reader.Doctor(ctx, options))
+		err := s.print(report, func(w io.Writer, style text.Style) error { return text.Doctor(w, report, style) })
 		if err == nil && report.Failed+report.Unknown > 0 {
 			return errFailed
 		}
 		return err
-	}
-	return cmd
+	})
 }

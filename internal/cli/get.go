@@ -36,17 +36,9 @@ func getCommand(s *Session) *cobra.Command {
 		ValidArgsFunction: s.completeReleases,
 	}
 	s.addAllNamespaces(cmd)
-	s.addOutput(cmd)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After listing/getting the requested object, watch for changes.")
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		c, err := s.connect()
-		if err != nil {
-			return err
-		}
-		list, err := c.reader.Releases(cmd.Context(), c.namespace)
+	return s.showCommand(cmd, func(ctx context.Context, c *connection, names []string) error {
+		list, err := c.reader.Releases(ctx, c.namespace)
 		if err != nil {
 			return err
 		}
@@ -65,9 +57,8 @@ func getCommand(s *Session) *cobra.Command {
 		if err != nil || !watch {
 			return err
 		}
-		return s.watch(cmd.Context(), c, list, names, rows)
-	}
-	return cmd
+		return s.watch(ctx, c, list, names, rows)
+	})
 }
 
 // none prints that there are no releases, as kubectl does.

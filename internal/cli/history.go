@@ -39,30 +39,17 @@ func historyCommand(s *Session) *cobra.Command {
 			"  kubectl pintle history web\n\n" +
 			"  # Compare revision 4 with revision 5\n" +
 			"  kubectl pintle history web --diff 4 5",
-		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: s.completeOne,
+		Args: cobra.RangeArgs(1, 2),
 	}
 	cmd.Flags().StringSliceVar(&sides, "diff", nil, "Compare two revisions: --diff A B, or --diff A,B.")
-	s.addOutput(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		c, err := s.connect()
-		if err != nil {
-			return err
-		}
-		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
-		if err != nil {
-			return err
-		}
+	return s.showReleaseCommand(cmd, func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, args []string) error {
 		if cmd.Flags().Changed("diff") {
-			return s.compare(cmd.Context(), c, hr, append(sides, args[1:]...))
+			return s.compare(ctx, c, hr, append(sides, args[1:]...))
 		}
 		if len(args) > 1 {
 			return fmt.Errorf("accepts 1 arg without --diff, received %d", len(args))
 		}
-		records, err := c.reader.History(cmd.Context(), hr)
+		records, err := c.reader.History(ctx, hr)
 		if err != nil {
 			return err
 		}
@@ -72,8 +59,7 @@ func historyCommand(s *Session) *cobra.Command {
 			return err
 		}
 		return s.print(revisionList{all}, func(w io.Writer, style text.Style) error { return text.History(w, all, style) })
-	}
-	return cmd
+	})
 }
 
 // compare prints the differences of two revisions.

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 )
 
@@ -34,6 +36,34 @@ func outputs() []string {
 func (s *Session) addOutput(cmd *cobra.Command) {
 	cmd.Flags().StringVarP((*string)(&s.out), "output", "o", string(outputTable), "Output format. One of: ("+strings.Join(outputs(), ", ")+").")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// showCommand completes a command that reads, and prints a view.
+func (s *Session) showCommand(cmd *cobra.Command, show func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
+	s.addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.out.check(); err != nil {
+			return err
+		}
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		return show(cmd.Context(), c, args)
+	}
+	return cmd
+}
+
+// showReleaseCommand completes one that shows the HelmRelease of its first argument.
+func (s *Session) showReleaseCommand(cmd *cobra.Command, show func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, args []string) error) *cobra.Command {
+	cmd.ValidArgsFunction = s.completeOne
+	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
+		hr, err := c.reader.Release(ctx, c.namespace, args[0])
+		if err != nil {
+			return err
+		}
+		return show(ctx, c, hr, args)
+	})
 }
 
 // check returns an error for an unknown format.

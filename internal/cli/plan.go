@@ -29,29 +29,20 @@ func planCommand(s *Session) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.completeOne,
 	}
-	s.addOutput(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		_, plan, err := s.plan(cmd.Context(), args[0])
+	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
+		plan, err := c.plan(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		v := view.PlanOf(plan)
 		return s.print(v, func(w io.Writer, style text.Style) error { return text.Plan(w, v, style) })
-	}
-	return cmd
+	})
 }
 
 // plan returns the plan of a release.
-func (s *Session) plan(ctx context.Context, name string) (*connection, *v1alpha1.ReleasePlan, error) {
-	c, err := s.connect()
-	if err != nil {
-		return nil, nil, err
-	}
+func (c *connection) plan(ctx context.Context, name string) (*v1alpha1.ReleasePlan, error) {
 	plan := &v1alpha1.ReleasePlan{}
-	return c, plan, c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, plan)
+	return plan, c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, plan)
 }
 
 func approveCommand(s *Session) *cobra.Command {
@@ -90,7 +81,11 @@ func decideCommand(s *Session, cmd *cobra.Command, done string, decide func(ctx 
 	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), s.completeOne
 	cmd.Flags().StringVar(&seen, "digest", "", "The digest of the plan that was looked at. If the plan is another one by now, nothing is changed.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, plan, err := s.plan(cmd.Context(), args[0])
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		plan, err := c.plan(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}

@@ -4,10 +4,12 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 )
 
@@ -19,27 +21,13 @@ func treeCommand(s *Session) *cobra.Command {
 			"If condition Drifted is True, each object is compared with the stored revision, which needs the right to Secrets.",
 		Example: "  # Show the objects of a release\n" +
 			"  kubectl pintle tree web",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.completeOne,
+		Args: cobra.ExactArgs(1),
 	}
-	s.addOutput(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		c, err := s.connect()
-		if err != nil {
-			return err
-		}
-		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
-		if err != nil {
-			return err
-		}
-		tree, err := c.reader.Tree(cmd.Context(), hr)
+	return s.showReleaseCommand(cmd, func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, _ []string) error {
+		tree, err := c.reader.Tree(ctx, hr)
 		if err != nil {
 			return err
 		}
 		return s.print(tree, func(w io.Writer, style text.Style) error { return text.Tree(w, tree, style) })
-	}
-	return cmd
+	})
 }

@@ -4,10 +4,12 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 )
 
@@ -22,28 +24,14 @@ func valuesCommand(s *Session) *cobra.Command {
 			"  kubectl pintle values web\n\n" +
 			"  # Show which object sets each key\n" +
 			"  kubectl pintle values web --provenance",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: s.completeOne,
+		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().BoolVar(&provenance, "provenance", false, "List each key with the object that sets it.")
-	s.addOutput(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		c, err := s.connect()
-		if err != nil {
-			return err
-		}
-		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
-		if err != nil {
-			return err
-		}
-		v, err := c.reader.Values(cmd.Context(), hr)
+	return s.showReleaseCommand(cmd, func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, _ []string) error {
+		v, err := c.reader.Values(ctx, hr)
 		if err != nil {
 			return err
 		}
 		return s.print(v, func(w io.Writer, style text.Style) error { return text.Values(w, v, provenance, style) })
-	}
-	return cmd
+	})
 }

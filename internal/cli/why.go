@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -24,23 +25,14 @@ func whyCommand(s *Session) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.completeOne,
 	}
-	s.addOutput(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.out.check(); err != nil {
-			return err
-		}
-		c, err := s.connect()
-		if err != nil {
-			return err
-		}
-		facts, err := c.reader.Why(cmd.Context(), c.namespace, args[0])
+	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
+		facts, err := c.reader.Why(ctx, c.namespace, args[0])
 		if err != nil {
 			return err
 		}
 		w := view.Explain(facts)
 		return s.print(w, func(out io.Writer, style text.Style) error { return text.Why(out, w, style) })
-	}
-	return cmd
+	})
 }
 
 // completeOne completes the name of one HelmRelease.

@@ -152,7 +152,7 @@ func (m *Metrics) newOperationMetrics() {
 func (m *Metrics) newFailureMetrics() {
 	m.clusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pintle_cluster_unreachable",
-		Help: "Number of kubeconfigs whose cluster does not answer, by the address of its API server. Such a cluster receives only probes.",
+		Help: "Number of kubeconfigs whose cluster does not answer, or answers reads slowly or with errors, by the address of its API server. Such a cluster receives only probes.",
 	}, []string{"host"})
 	m.failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pintle_helm_release_failures_total",

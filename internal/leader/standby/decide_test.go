@@ -93,7 +93,10 @@ func TestObservations(t *testing.T) {
 		present []Lease
 		want    time.Duration
 	}{
-		{[]Lease{written("a")}, 0}, {[]Lease{written("a")}, 0}, {[]Lease{renewed("a")}, 2}, {[]Lease{renewed("a")}, 2},
+		{[]Lease{written("a")}, 0},
+		{[]Lease{written("a")}, 0},
+		{[]Lease{renewed("a")}, 2},
+		{[]Lease{renewed("a")}, 2},
 		{nil, -1},
 		{[]Lease{renewed("a")}, 5},
 		{[]Lease{free("a")}, 6},
