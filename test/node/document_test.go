@@ -104,7 +104,7 @@ func TestOperationDocument(t *testing.T) {
 	op := w.CreateOperation(o)
 	w.ends(op, opsv1alpha1.PhaseSucceeded, "", new(int32))
 	w.operationMessage(op, opsv1alpha1.ConditionSucceeded, "succeeded")
-	w.logsAre(op, "pre-upgrade", "php occ maintenance:repair --include-expensive\nas *** with ***")
+	w.logsAre(op, "pre-upgrade", "php occ maintenance:repair --include-expensive\nas admin with ***")
 	w.revision(hr, 1, "deployed")
 
 	pod := w.podOf(op.Status.Outputs.JobName)

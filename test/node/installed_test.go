@@ -46,10 +46,10 @@ func TestInstalled(t *testing.T) {
 
 	// Without a ServiceAccount name the release has the default one, which has no permissions.
 	hr := w.release("app", values{})
-	defaultUser := "system:serviceaccount:" + w.Namespace + ":helm-release"
-	w.Until(hr, "to report that "+defaultUser+" has no permission", func(hr *helmv2.HelmRelease) bool {
+	defaultAccount := w.Namespace + "/helm-release"
+	w.Until(hr, "to report that "+defaultAccount+" has no permission", func(hr *helmv2.HelmRelease) bool {
 		ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
-		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, defaultUser)
+		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, defaultAccount)
 	})
 	deployer := w.deployer()
 	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = deployer })
