@@ -98,6 +98,13 @@ func fail(w http.ResponseWriter, code int) {
 	})
 }
 
+// watched reports whether a watch is open.
+func (s *server) watched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.watches) > 0
+}
+
 // cut ends all watches.
 func (s *server) cut() {
 	s.mu.Lock()
@@ -210,6 +217,7 @@ func TestListed(t *testing.T) {
 	if !found || got.Spec.Freeze != "because of a" || len(r.Objects()) != 1 || r.Unknown() != "" || !r.Served() {
 		t.Errorf("%+v, unknown: %q", got, r.Unknown())
 	}
+	until(t, "the watch", s.watched)
 	s.set(func(s *server) { s.items = []map[string]any{object("b"), object("c")} })
 	s.cut()
 	until(t, "the next list", func() bool { return len(r.Objects()) == 2 })
@@ -238,6 +246,7 @@ func TestAbsent(t *testing.T) {
 			})
 			r.CapabilitiesChanged()
 			until(t, "the list", func() bool { return len(r.Objects()) == 1 })
+			until(t, "the watch", s.watched)
 			// The CRD is deleted.
 			s.set(func(s *server) { s.code, s.served = http.StatusNotFound, false })
 			s.cut()
@@ -301,6 +310,7 @@ func TestLost(t *testing.T) {
 			s.items = []map[string]any{object("a")}
 			r := start(t, s)
 			until(t, "the list", r.isKnown)
+			until(t, "the watch", s.watched)
 			s.set(func(s *server) { s.code, s.lists = tc.code, 0 })
 			s.cut()
 			until(t, "a failed list", func() bool {
