@@ -37,6 +37,8 @@ type controllerOptions struct {
 	Sender *events.Sender
 	// Workers parse and render charts.
 	Workers worker.Caller
+	// Clusters are the connections to the clusters of releases.
+	Clusters *cluster.Connections
 }
 
 // addControllers adds both controllers and their parts to the manager.
@@ -53,7 +55,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		Inputs:                newResolver(mgr, charts, o),
 		Helm:                  helm.NewRunner(charts, o.Workers, index, time.Now),
 		Indexed:               index.Synced(),
-		Clusters:              newConnections(o),
+		Clusters:              o.Clusters,
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads: cluster.WorkloadOptions{
 			DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity,

@@ -11,6 +11,7 @@
 //	leader.go       leader election, and the restriction of writes to the leader
 //	standby.go      the wait for a controller in another namespace
 //	clouds.go       access to clusters of cloud providers
+//	page.go         the web page
 package main
 
 import (
@@ -83,9 +84,9 @@ func run() error {
 		return err
 	}
 	defer workers.Close()
-	if err := addControllers(mgr, controllerOptions{
-		Options: o, Config: config, Election: election, Metrics: m, Sender: sender, Workers: workers,
-	}); err != nil {
+	parts := controllerOptions{Options: o, Config: config, Election: election, Metrics: m, Sender: sender, Workers: workers}
+	parts.Clusters = newConnections(parts)
+	if err := errors.Join(addControllers(mgr, parts), addPage(mgr, parts)); err != nil {
 		return err
 	}
 	if ctx, err = watchMemory(ctx, o); err != nil {

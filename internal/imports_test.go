@@ -94,6 +94,9 @@ func mayImport() map[string][]string {
 		"operation":                         {"diagnosis", "readiness", "redaction"},
 		"options":                           {},
 		"plan":                              {},
+		"page":                              {},
+		"page/access":                       {"cluster", "diagnosis/evidence", "view/read"},
+		"page/site":                         {"page/access", "view"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
 		"policy":                            {},
@@ -118,7 +121,7 @@ func mayImport() map[string][]string {
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "render/handler", "render/remote", "version", "worker"},
+		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/connection", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "page", "page/access", "page/site", "render/handler", "render/remote", "version", "worker"},
 	}
 }
 
@@ -304,7 +307,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: []string{"helm.sh/helm"},
 			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
-			indirect:  []string{"chart", "inputs", "controller", "view/read", "cli", "main"},
+			indirect:  []string{"chart", "inputs", "controller", "page", "view/read", "cli", "main"},
 		},
 		{
 			// They are large, and inspect the machine when they are initialized.

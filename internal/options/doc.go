@@ -6,5 +6,6 @@
 //
 //	flags.go    Parse, and the flags: names, defaults and help
 //	options.go  Options, their validation, and values that are derived from them
+//	ui.go       the web page
 //	gates.go    the feature gates
 package options

@@ -67,6 +67,14 @@ func (o *Options) bindServers(fs *pflag.FlagSet) {
 	fs.StringVar(&o.HealthAddr, "health-addr", ":9440", "Address of the health endpoint. 0 disables it.")
 	fs.StringVar(&o.EventsAddr, "events-addr", "", "`URL` that events are posted to, such as that of notification-controller. Empty posts none.")
 	fs.BoolVar(&o.EnablePprof, "enable-pprof", false, "Serve pprof profiles at /debug/pprof/ of the metrics endpoint."+ownFlag)
+	o.bindUI(fs)
+}
+
+func (o *Options) bindUI(fs *pflag.FlagSet) {
+	fs.StringVar(&o.UI.Address, "ui-addr", "", "Address of the web page, such as :9443 or 127.0.0.1:9443. Empty serves none."+ownFlag)
+	fs.StringVar(&o.UI.CertFile, "ui-tls-cert-file", "", "File with the certificate of the web page. Required unless --ui-addr is a loopback address."+ownFlag)
+	fs.StringVar(&o.UI.KeyFile, "ui-tls-key-file", "", "File with the private key of the web page."+ownFlag)
+	fs.StringVar(&o.UI.AnonymousUser, "ui-anonymous-user", "", "User whose rights a visitor of the web page has without a token. Empty requires a token."+ownFlag)
 }
 
 func (o *Options) bindWork(fs *pflag.FlagSet) {

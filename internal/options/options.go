@@ -53,6 +53,8 @@ type Options struct {
 	EventsAddr string
 	// EnablePprof serves profiles of net/http/pprof at the metrics address.
 	EnablePprof bool
+	// UI configures the web page.
+	UI UI
 	// Concurrent is the maximum number of concurrent reconciliations of HelmReleases, and of
 	// Helm actions that work at the same time.
 	Concurrent int
@@ -148,6 +150,7 @@ func (o *Options) validate() error {
 	bad(o.OperationTimeout < time.Second, "--operation-timeout=%s: at least a second", o.OperationTimeout)
 	invalid := validation.IsValidLabelValue(o.ClusterID)
 	bad(len(invalid) > 0, "--cluster-id=%s: %s", o.ClusterID, strings.Join(invalid, "; "))
+	errs = append(errs, o.UI.validate())
 	errs = append(errs, o.validateTexts()...)
 	return errors.Join(errs...)
 }

@@ -1,0 +1,12 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package access decides what the users of the page see. Kubernetes decides: a token is checked by a
+// TokenReview, and each right by a SubjectAccessReview. Its files, from the top:
+//
+//	checked.go        Viewer.Reader: reads as a release after checks of the user's rights
+//	viewer.go         Viewer: the HelmReleases that one user may get
+//	identity.go       AsRelease: a reader with the identity of a release
+//	rights.go         Rights: checks rights
+//	authenticator.go  Authenticator: the user of a token
+package access
