@@ -4,13 +4,14 @@
 package site
 
 import (
+	"fmt"
 	"html/template"
 	"time"
 )
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339}
+	return template.FuncMap{"time": rfc3339, "tone": tone}
 }
 
 // rfc3339 returns a time as text; empty without one.
@@ -19,4 +20,21 @@ func rfc3339(t *time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)
+}
+
+// tone returns the suffix of the class .state-* for the state of a release, an object, an Operation,
+// a source, a plan or a revision. The stylesheet has a shape and a colour for each tone.
+func tone(state any) string {
+	switch fmt.Sprint(state) {
+	case "Ready", "Succeeded", "Applied", "Approved", "NotRequired", "deployed":
+		return "good"
+	case "Stalled", "Failing", "Failed", "Missing", "Refused", "Rejected", "ApplyFailed", "failed":
+		return "bad"
+	case "Waiting", "Held", "AwaitingApproval", "Drifted", "NotReady":
+		return "warn"
+	case "Progressing", "Deleting", "Terminating", "Running", "Pending", "Computing", "Computed",
+		"uninstalling", "pending-install", "pending-upgrade", "pending-rollback":
+		return "busy"
+	}
+	return "off"
 }

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,10 +31,30 @@ type site struct {
 type layout struct {
 	Title string
 	// User is nil before the login.
-	User    *authenticationv1.UserInfo
-	Shard   string
-	Error   string
-	Content any
+	User *authenticationv1.UserInfo
+	// Attention is the number of releases that need attention. It begins the title if it is not 0.
+	Attention int
+	Shard     string
+	Error     string
+	Content   any
+	// path is that of the request.
+	path string
+}
+
+// Current returns the value of aria-current for the link to a list: "page" on the list, "true" on the
+// pages below it, else "".
+func (l *layout) Current(list string) string {
+	below := list + "/"
+	if list == "/" {
+		below = "/releases/"
+	}
+	switch {
+	case l.path == list:
+		return "page"
+	case strings.HasPrefix(l.path, below):
+		return "true"
+	}
+	return ""
 }
 
 // templates are the pages, each with the frame.
@@ -58,7 +79,7 @@ func parse() (*templates, error) {
 
 // render writes a page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name string, data *layout) {
-	data.Shard = s.Shard
+	data.Shard, data.path = s.Shard, r.URL.Path
 	var page bytes.Buffer
 	if err := s.templates.pages[name].ExecuteTemplate(&page, "layout", data); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
