@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -15,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/page"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/page/site"
+	"github.com/pintle-dev/pintle/internal/version"
 )
 
 // pageQPS and pageBurst limit the requests of the page to the API server: those for rights of users.
@@ -38,7 +40,7 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 	}
 	users := &access.Authenticator{Writer: reviews, Anonymous: o.UI.AnonymousUser}
 	handler, err := site.New(site.Options{
-		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "",
+		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Health: health(mgr, o),
 		Source: &access.Source{
 			Rights: &access.Rights{Writer: reviews}, Kept: mgr.GetClient(), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 		},
@@ -47,4 +49,26 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		return err
 	}
 	return mgr.Add(&page.Server{Address: o.UI.Address, CertFile: o.UI.CertFile, KeyFile: o.UI.KeyFile, Handler: handler})
+}
+
+// health returns a function that reads the state of this replica from memory.
+func health(mgr ctrl.Manager, o controllerOptions) func() site.Health {
+	replica, err := os.Hostname()
+	if err != nil {
+		// The name is optional.
+		replica = "unnamed"
+	}
+	return func() site.Health {
+		h := site.Health{
+			Version: version.Read().Version, Replica: replica, Elects: elects(o.Options), Observes: o.Observe, Unreachable: o.Metrics.Unreachable(),
+		}
+		select {
+		case <-mgr.Elected():
+			h.Leads = true
+		default:
+		}
+		stats := o.Metrics.Stats()
+		h.Actions, h.Slots, h.SlotsUsed = stats.InProgress, stats.Slots, stats.SlotsUsed
+		return h
+	}
 }

@@ -96,7 +96,7 @@ func mayImport() map[string][]string {
 		"plan":                              {},
 		"page":                              {},
 		"page/access":                       {"cluster", "diagnosis/evidence", "view/read"},
-		"page/site":                         {"page/access", "view"},
+		"page/site":                         {"page/access", "view", "view/overview"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
 		"policy":                            {},
@@ -116,6 +116,7 @@ func mayImport() map[string][]string {
 		"view":                              {"diagnosis", "plan", "redaction", "release"},
 		"view/doctor":                       {"view"},
 		"view/manifest":                     {"bounded", "redaction"},
+		"view/overview":                     {"view"},
 		"view/read":                         {"diagnosis", "drift", "helm/redact", "helm/storage", "inputs", "options", "plan", "readiness", "redaction", "release", "view", "view/doctor", "view/manifest"},
 		"view/request":                      {"release", "view"},
 		"watch":                             {},
@@ -152,6 +153,7 @@ func pure() map[string][]string {
 		"view":          {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "redaction", packages + "release"},
 		"view/doctor":   {"k8s.io/apimachinery/pkg", packages + "view"},
 		"view/manifest": {"github.com/pmezard/go-difflib/difflib", "sigs.k8s.io/yaml", packages + "bounded", packages + "redaction"},
+		"view/overview": {"k8s.io/apimachinery/pkg", packages + "view"},
 		"view/request":  {"k8s.io/apimachinery/pkg", packages + "release", packages + "view"},
 	}
 }

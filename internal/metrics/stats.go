@@ -79,8 +79,8 @@ func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
+// read returns what the parts report.
+func (c *statsCollector) read() Stats {
 	c.mu.Lock()
 	collects := c.collects
 	c.mu.Unlock()
@@ -88,6 +88,12 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, collect := range collects {
 		collect(&s)
 	}
+	return s
+}
+
+// Collect implements prometheus.Collector.
+func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.read()
 	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}

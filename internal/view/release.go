@@ -63,17 +63,16 @@ func ReleaseOf(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) Release {
 
 // Releases returns the views of HelmReleases, those that need attention first.
 func Releases(all []helmv2.HelmRelease, now time.Time) []Release {
-	known := make(map[[2]string]*helmv2.HelmRelease, len(all))
-	for i := range all {
-		known[[2]string{all[i].Namespace, all[i].Name}] = &all[i]
-	}
-	lookup := func(namespace, name string) *helmv2.HelmRelease { return known[[2]string{namespace, name}] }
+	lookup := LookupIn(all)
 	views := make([]Release, 0, len(all))
 	for i := range all {
 		views = append(views, ReleaseOf(&all[i], lookup, now))
 	}
-	slices.SortStableFunc(views, func(a, b Release) int {
-		return cmp.Or(a.State.rank()-b.State.rank(), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(views, func(a, b Release) int { return Compare(&a, &b) })
 	return views
+}
+
+// Compare compares the positions of two releases in lists: by state, namespace and name.
+func Compare(a, b *Release) int {
+	return cmp.Or(a.State.rank()-b.State.rank(), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -4,6 +4,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -36,15 +37,13 @@ const (
 	Ready State = "Ready"
 )
 
-// rank returns the position of a state in lists.
-func (s State) rank() int {
-	for i, other := range []State{Stalled, Failing, Waiting, Held, Deleting, Progressing, Suspended, Ready} {
-		if s == other {
-			return i
-		}
-	}
-	return -1
+// States returns all states, in the order of lists.
+func States() []State {
+	return []State{Stalled, Failing, Waiting, Held, Deleting, Progressing, Suspended, Ready}
 }
+
+// rank returns the position of a state in lists.
+func (s State) rank() int { return slices.Index(States(), s) }
 
 // StateOf returns the state of a HelmRelease.
 func StateOf(hr *helmv2.HelmRelease, now time.Time) State {

@@ -17,6 +17,15 @@ import (
 // Lookup returns a HelmRelease, nil if it is not known.
 type Lookup func(namespace, name string) *helmv2.HelmRelease
 
+// LookupIn returns a Lookup of the HelmReleases in a list.
+func LookupIn(all []helmv2.HelmRelease) Lookup {
+	known := make(map[[2]string]*helmv2.HelmRelease, len(all))
+	for i := range all {
+		known[[2]string{all[i].Namespace, all[i].Name}] = &all[i]
+	}
+	return func(namespace, name string) *helmv2.HelmRelease { return known[[2]string{namespace, name}] }
+}
+
 // waitingFor returns what a release waits for; empty if it waits for nothing.
 func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	if s := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now); s.Active {

@@ -4,18 +4,73 @@
 package site
 
 import (
+	"context"
 	"net/http"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
-	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/overview"
 )
 
-// overview shows all releases that the user may get.
+// Health is what a replica of the controller has in its memory about itself.
+type Health struct {
+	Version, Replica string
+	// Leads is true if this replica reconciles. Elects is true if there is a leader election.
+	Leads, Elects bool
+	// Observes is true for a process that only observes.
+	Observes bool
+	// Actions counts the actions that have begun and not ended. Slots is the maximum of actions that
+	// work at the same time, and SlotsUsed counts those that do.
+	Actions, Slots, SlotsUsed int
+	// Unreachable counts the other clusters that do not answer.
+	Unreachable int
+}
+
+// overviewPage is the content of the overview.
+type overviewPage struct {
+	*overview.Overview
+	Health Health
+	// Problems are what is wrong with the parameters. Then no releases are shown.
+	Problems []string
+	// Everywhere is true if the user may get the HelmReleases of all namespaces. It is set if there
+	// are no releases.
+	Everywhere bool
+	Right      string
+}
+
+// overview shows the releases that the user may get and that the parameters select.
 func (s *site) overview(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
+	query, problems := overview.Parse(r.URL.Query())
 	all, err := viewer.Releases(r.Context())
 	if err != nil {
 		return err
 	}
-	s.render(w, r, http.StatusOK, "overview", &layout{Title: "Releases", User: viewer.User, Content: view.Releases(all, s.Now())})
+	content := &overviewPage{
+		Overview: overview.Of(all, query, s.Now()), Health: s.Health(), Problems: problems, Right: "get on helmreleases." + helmv2.GroupVersion.Group,
+	}
+	if len(all) == 0 {
+		if content.Everywhere, err = everywhere(r.Context(), viewer); err != nil {
+			return err
+		}
+	}
+	code := http.StatusOK
+	if len(problems) > 0 {
+		code = http.StatusBadRequest
+	}
+	s.render(w, r, code, "overview", &layout{Title: "Releases", User: viewer.User, Attention: content.Attention, Content: content})
 	return nil
+}
+
+// everywhere reports whether a user may get the HelmReleases of all namespaces.
+func everywhere(ctx context.Context, viewer *access.Viewer) (bool, error) {
+	err := viewer.Check(ctx, authorizationv1.ResourceAttributes{
+		Verb: "get", Group: helmv2.GroupVersion.Group, Version: helmv2.GroupVersion.Version, Resource: "helmreleases",
+	})
+	if apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -21,6 +21,8 @@ type Options struct {
 	// Source reads objects for users.
 	Source *access.Source
 	Now    func() time.Time
+	// Health returns the state of this replica. It sends no request.
+	Health func() Health
 	// Shard is the label selector of the HelmReleases that this controller reconciles; empty if it
 	// reconciles all.
 	Shard string
