@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/page"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/page/site"
@@ -60,14 +61,14 @@ func health(mgr ctrl.Manager, o controllerOptions) func() site.Health {
 	}
 	return func() site.Health {
 		h := site.Health{
-			Version: version.Read().Version, Replica: replica, Elects: elects(o.Options), Observes: o.Observe, Unreachable: o.Metrics.Unreachable(),
+			Version: version.Read().Version, Replica: replica, Elects: elects(o.Options), Observes: o.Observe, Unreachable: o.Clusters.Unreachable(),
 		}
 		select {
 		case <-mgr.Elected():
 			h.Leads = true
 		default:
 		}
-		stats := o.Metrics.Stats()
+		stats := metrics.Read(o.Metrics)
 		h.Actions, h.Slots, h.SlotsUsed = stats.InProgress, stats.Slots, stats.SlotsUsed
 		return h
 	}

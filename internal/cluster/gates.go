@@ -194,6 +194,19 @@ func (s *gates) tokenStats() TokenStats {
 	return stats
 }
 
+// unreachable returns the number of clusters and clouds that do not answer.
+func (s *gates) unreachable() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, g := range s.byDigest {
+		if g.isOpen() {
+			n++
+		}
+	}
+	return n
+}
+
 // drop removes idle gates. The gate of a cloud stays while a gate of a cluster that it located
 // does, because that requests tokens from it.
 func (s *gates) drop(now time.Time) {

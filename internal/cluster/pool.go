@@ -192,6 +192,10 @@ func (c *Connections) Start(ctx context.Context) error {
 // TokenStats returns the current number of tokens and the counts since the start.
 func (c *Connections) TokenStats() TokenStats { return c.gates.tokenStats() }
 
+// Unreachable returns the number of other clusters, and of clouds that locate them, that do not
+// answer.
+func (c *Connections) Unreachable() int { return c.gates.unreachable() }
+
 // drop releases the connections above maxConnections and those that are idle, and removes the gates
 // of unused clusters.
 func (c *Connections) drop(now time.Time) {

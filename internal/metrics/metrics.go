@@ -351,13 +351,6 @@ func (m *Metrics) ClusterUnreachable(host string, is bool) {
 	m.clusters.WithLabelValues(host).Set(float64(m.unreachable[host]))
 }
 
-// Unreachable returns the number of hosts of other clusters that give no answer.
-func (m *Metrics) Unreachable() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.unreachable)
-}
-
 // Operation counts an Operation that has ended. took is the time since the start of its first Job,
 // and waited the time before. Both are zero if no Job ran.
 func (m *Metrics) Operation(engine, phase, reason string, took, waited time.Duration) {
@@ -377,8 +370,8 @@ func (m *Metrics) Collect(collect func(*Stats)) {
 	m.stats.collects = append(m.stats.collects[:n:n], collect)
 }
 
-// Stats returns the present sizes and counts of the parts.
-func (m *Metrics) Stats() Stats { return m.stats.read() }
+// Read returns the present sizes and counts of the parts.
+func Read(m *Metrics) Stats { return m.stats.read() }
 
 // Releases enables the series of HelmReleases until end is called. Each scrape builds them from the
 // HelmReleases that listing yields. now decides whether a suspension with an end is over.

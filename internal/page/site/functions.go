@@ -6,12 +6,23 @@ package site
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/view/overview"
 )
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339, "tone": tone}
+	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": overviewLink}
+}
+
+// overviewLink returns the address of an overview.
+func overviewLink(q overview.Query) string {
+	if parameters := q.Parameters(); len(parameters) > 0 {
+		return "/?" + url.Values(parameters).Encode()
+	}
+	return "/"
 }
 
 // rfc3339 returns a time as text; empty without one.

@@ -32,11 +32,11 @@ type Overview struct {
 	Rows                  []Row
 	First, Last, Matching int
 	Page, Pages           int
-	// Previous and Next are the addresses of the other pages; empty without one.
-	Previous, Next string
+	// Previous and Next select the pages beside it; nil without one.
+	Previous, Next *Query
 	// Wrong, Waiting and Changes are empty if the query has a state, a search or a page.
 	Wrong, Waiting List[Item]
-	Waits          []Count
+	Waits          []WaitCount
 	Changes        List[Change]
 	// Namespaces and Charts are those of all releases.
 	Namespaces, Charts []string
@@ -46,9 +46,8 @@ type Overview struct {
 type Count struct {
 	Name string
 	N    int
-	// Link is the address of a query for them; empty if there is none.
-	Link string
-	// Selected is true for the query itself.
+	// Query selects them. Selected is true if it is that of the overview, but for the page.
+	Query    Query
 	Selected bool
 }
 
@@ -95,7 +94,7 @@ func Of(all []helmv2.HelmRelease, q Query, now time.Time) *Overview {
 	o := &Overview{Query: q, Total: len(all)}
 	namespaces, charts := map[string]bool{}, map[string]bool{}
 	m, lookup := newMatcher(q), view.LookupIn(all)
-	var found []pair
+	found := make([]pair, 0, len(all))
 	for i := range all {
 		hr := &all[i]
 		namespaces[hr.Namespace], charts[chartOf(hr)] = true, true
@@ -138,14 +137,14 @@ func countsOf(found []pair, q Query) []Count {
 			other++
 		}
 	}
-	counts := []Count{{Name: "All", N: len(found), Link: q.in("").Link(), Selected: q.State == "" && !q.Drifted}}
+	counts := []Count{{Name: "All", N: len(found), Query: q.in(""), Selected: q.State == "" && !q.Drifted}}
 	for _, s := range view.States() {
 		if states[s] > 0 || q.State == s {
-			counts = append(counts, Count{Name: string(s), N: states[s], Link: q.in(s).Link(), Selected: q.State == s})
+			counts = append(counts, Count{Name: string(s), N: states[s], Query: q.in(s), Selected: q.State == s})
 		}
 	}
 	if other > 0 || q.Drifted {
-		counts = append(counts, Count{Name: "Drifted", N: other, Link: q.drifted().Link(), Selected: q.Drifted})
+		counts = append(counts, Count{Name: "Drifted", N: other, Query: q.drifted(), Selected: q.Drifted})
 	}
 	return counts
 }
@@ -179,7 +178,7 @@ func (o *Overview) lists(found []pair, now time.Time) {
 	})
 	for _, w := range order {
 		if counts[w] > 0 {
-			o.Waits = append(o.Waits, Count{Name: string(w), N: counts[w]})
+			o.Waits = append(o.Waits, WaitCount{Wait: w, N: counts[w]})
 		}
 	}
 	o.Wrong, o.Waiting, o.Changes = firstOf(failing), firstOf(waiting), firstOf(changes)
@@ -204,10 +203,10 @@ func (o *Overview) page(found []pair, now time.Time) {
 		o.First, o.Last = begin+1, end
 	}
 	if o.Page > 1 {
-		o.Previous = o.Query.at(o.Page - 1).Link()
+		o.Previous = o.Query.at(o.Page - 1)
 	}
 	if o.Page < o.Pages {
-		o.Next = o.Query.at(o.Page + 1).Link()
+		o.Next = o.Query.at(o.Page + 1)
 	}
 }
 

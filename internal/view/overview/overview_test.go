@@ -123,13 +123,21 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestLinkKeepsTheQuery(t *testing.T) {
+// link returns the address of a query.
+func link(q overview.Query) string {
+	if parameters := url.Values(q.Parameters()); len(parameters) > 0 {
+		return "/?" + parameters.Encode()
+	}
+	return "/"
+}
+
+func TestParametersKeepTheQuery(t *testing.T) {
 	for _, text := range []string{"", "chart=a%26b&namespace=apps&page=2&q=x+y&selector=a%3Db&state=Ready", "drifted=true"} {
 		want := "/"
 		if text != "" {
 			want = "/?" + text
 		}
-		if got := query(t, text).Link(); got != want {
+		if got := link(query(t, text)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -192,7 +200,7 @@ func TestCounts(t *testing.T) {
 	text := func(o *overview.Overview) string {
 		var all []string
 		for _, c := range o.Counts {
-			s := fmt.Sprintf("%s %d %s", c.Name, c.N, c.Link)
+			s := fmt.Sprintf("%s %d %s", c.Name, c.N, link(c.Query))
 			if c.Selected {
 				s += " *"
 			}
@@ -265,7 +273,7 @@ func TestWaits(t *testing.T) {
 		overview.Hold:      held,
 	} {
 		o := overview.Of([]helmv2.HelmRelease{ready("a/b", e)}, query(t, ""), now)
-		if len(o.Waiting.Entries) != 1 || o.Waiting.Entries[0].Wait != want || len(o.Waits) != 1 || o.Waits[0].Name != string(want) {
+		if len(o.Waiting.Entries) != 1 || o.Waiting.Entries[0].Wait != want || len(o.Waits) != 1 || o.Waits[0].Wait != want {
 			t.Errorf("%s: got %+v", want, o.Waiting)
 		}
 	}
@@ -301,6 +309,12 @@ func TestPages(t *testing.T) {
 	for i := range 120 {
 		all = append(all, ready(fmt.Sprintf("apps/r%03d", i), stalled("m"), revision(3, "podinfo", "6.3.0", time.Hour)))
 	}
+	page := func(q *overview.Query) string {
+		if q == nil {
+			return ""
+		}
+		return link(*q)
+	}
 	for text, want := range map[string]string{
 		"":                "1-50 of 120, page 1/3, previous , next /?page=2",
 		"page=2":          "51-100 of 120, page 2/3, previous /, next /?page=3",
@@ -311,7 +325,7 @@ func TestPages(t *testing.T) {
 		"namespace=other": "0-0 of 0, page 1/1, previous , next ",
 	} {
 		o := overview.Of(all, query(t, text), now)
-		got := fmt.Sprintf("%d-%d of %d, page %d/%d, previous %s, next %s", o.First, o.Last, o.Matching, o.Page, o.Pages, o.Previous, o.Next)
+		got := fmt.Sprintf("%d-%d of %d, page %d/%d, previous %s, next %s", o.First, o.Last, o.Matching, o.Page, o.Pages, page(o.Previous), page(o.Next))
 		if got != want || len(o.Rows) != max(0, o.Last-o.First+min(1, o.Last)) {
 			t.Errorf("%s: got %s with %d rows, want %s", text, got, len(o.Rows), want)
 		}

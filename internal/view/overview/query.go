@@ -5,7 +5,6 @@ package overview
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +53,7 @@ const (
 
 // Parse returns the query in the parameters of an address, and what is wrong with them. A parameter
 // that is wrong has its text in the query if it has a field for it.
-func Parse(parameters url.Values) (q Query, wrong []string) {
+func Parse(parameters map[string][]string) (q Query, wrong []string) {
 	q.Page = 1
 	fields := q.fields()
 	for _, key := range slices.Sorted(keysOf(parameters)) {
@@ -121,24 +120,22 @@ func (q *Query) Filters() bool {
 	return q.Namespace != "" || q.Selector != "" || q.State != "" || q.Chart != "" || q.Text != "" || q.Drifted
 }
 
-// Link returns the address of a query.
-func (q Query) Link() string {
-	v := url.Values{}
-	for key, value := range map[string]string{namespaceKey: q.Namespace, selectorKey: q.Selector, stateKey: string(q.State), chartKey: q.Chart, textKey: q.Text} {
-		if value != "" {
-			v.Set(key, value)
-		}
-	}
+// Parameters returns the parameters of an address of the query.
+func (q Query) Parameters() map[string][]string {
+	all := map[string]string{namespaceKey: q.Namespace, selectorKey: q.Selector, stateKey: string(q.State), chartKey: q.Chart, textKey: q.Text}
 	if q.Drifted {
-		v.Set(driftedKey, "true")
+		all[driftedKey] = "true"
 	}
 	if q.Page > 1 {
-		v.Set(pageKey, strconv.Itoa(q.Page))
+		all[pageKey] = strconv.Itoa(q.Page)
 	}
-	if len(v) == 0 {
-		return "/"
+	parameters := map[string][]string{}
+	for key, value := range all {
+		if value != "" {
+			parameters[key] = []string{value}
+		}
 	}
-	return "/?" + v.Encode()
+	return parameters
 }
 
 // in returns the query for the first page of a state. The empty state is all.
@@ -154,7 +151,7 @@ func (q Query) drifted() Query {
 }
 
 // at returns the query for a page.
-func (q Query) at(page int) Query {
+func (q Query) at(page int) *Query {
 	q.Page = page
-	return q
+	return &q
 }

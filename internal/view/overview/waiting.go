@@ -26,6 +26,12 @@ const (
 	Operation  Wait = "Operation"
 )
 
+// WaitCount is a number of releases that wait for a kind of thing.
+type WaitCount struct {
+	Wait Wait
+	N    int
+}
+
 func waits() []Wait {
 	return []Wait{Approval, Freeze, Hold, Dependency, OfSource, Server, Policies, OfPlan, Operation}
 }
