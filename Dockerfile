@@ -13,7 +13,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 
-COPY clouds.go controllers.go leader.go main.go manager.go standby.go workers.go ./
+COPY clouds.go controllers.go leader.go main.go manager.go page.go standby.go workers.go ./
 COPY api/ api/
 COPY internal/ internal/
 ARG VERSION=unknown
