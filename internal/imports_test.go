@@ -95,7 +95,7 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"plan":                              {},
 		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "view/read"},
+		"page/access":                       {"cluster", "diagnosis/evidence", "release", "view/read"},
 		"page/site":                         {"page/access", "view", "view/overview"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
