@@ -96,7 +96,7 @@ func mayImport() map[string][]string {
 		"plan":                              {},
 		"page":                              {},
 		"page/access":                       {"cluster", "diagnosis/evidence", "view/read"},
-		"page/site":                         {"page/access", "view", "view/overview"},
+		"page/site":                         {"page/access", "view", "view/manifest", "view/overview", "view/read"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
 		"policy":                            {},

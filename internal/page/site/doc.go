@@ -7,6 +7,9 @@
 //	site.go      New: the routes
 //	overview.go  the overview
 //	release.go   the page of one release
+//	timeline.go  its events and revisions
+//	changes.go   its comparisons
+//	sections.go  sections of a page that are read at the same time
 //	login.go     login and logout
 //	functions.go the functions of templates
 //	render.go    templates, assets and errors
