@@ -132,5 +132,6 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 			return nil, err
 		}
 	}
-	return p, nil
+	// All pages count as visible and have the focus, as in windows of different users.
+	return p, p.call(ctx, "Emulation.setFocusEmulationEnabled", values{"enabled": true}, nil)
 }
