@@ -7,6 +7,7 @@
 //	site.go      New: the routes
 //	overview.go  the overview
 //	release.go   the page of one release
+//	events.go    the stream of changes
 //	login.go     login and logout
 //	functions.go the functions of templates
 //	render.go    templates, assets and errors

@@ -60,6 +60,20 @@ func (l *layout) Current(list string) string {
 	return ""
 }
 
+// Live returns the beginnings of the paths whose changes the page shows; empty before the login.
+func (l *layout) Live() string {
+	switch parts := strings.Split(l.path, "/"); {
+	case l.User == nil:
+		return ""
+	case l.path == "/":
+		return "/releases"
+	case len(parts) > 3 && parts[1] == "releases":
+		// The page of a release shows its Operations.
+		return l.path + " /operations/" + parts[2]
+	}
+	return l.path
+}
+
 // templates are the pages, each with the frame.
 type templates struct{ pages map[string]*template.Template }
 

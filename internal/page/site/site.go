@@ -11,6 +11,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"github.com/pintle-dev/pintle/internal/page/access"
+	"github.com/pintle-dev/pintle/internal/page/live"
 )
 
 // Options configure the site. All are required but Shard and Enter.
@@ -21,6 +22,8 @@ type Options struct {
 	// Source reads objects for users.
 	Source *access.Source
 	Now    func() time.Time
+	// Live reports changes to open pages.
+	Live *live.Hub
 	// Health returns the state of this replica. It sends no request.
 	Health func() Health
 	// Shard is the label selector of the HelmReleases that this controller reconciles; empty if it
@@ -71,6 +74,7 @@ func New(o Options) (*Site, error) {
 	mux := &routes{ServeMux: http.NewServeMux()}
 	mux.Handle("GET /{$}", s.authenticated(s.overview))
 	mux.Handle("GET /releases/{namespace}/{name}", s.authenticated(s.release))
+	mux.Handle("GET /events", s.authenticated(s.events))
 	mux.HandleFunc("GET /login", s.loginForm)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
