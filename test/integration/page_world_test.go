@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -26,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/page"
 	"github.com/pintle-dev/pintle/internal/page/access"
+	"github.com/pintle-dev/pintle/internal/page/live"
 	"github.com/pintle-dev/pintle/internal/page/site"
 )
 
@@ -107,11 +109,15 @@ func (w *world) servePages() *pages {
 		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, As: access.AsRelease(finder.Find, controller.Scheme()),
 		Scheme: controller.Scheme(), Now: time.Now,
 	}
+	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})
+	w.must(err)
+	go func() { _ = informers.Start(w.t.Context()) }()
+	kinds := []live.Kind{{Object: &helmv2.HelmRelease{}, Resource: helmv2.GroupVersion.WithResource("helmreleases"), Path: "/releases/"}}
 	for visitor, user := range map[string]string{anonymous: "", guest: w.namespace + "-guest"} {
 		limits := page.NewLimits(time.Now)
 		all, err := site.New(site.Options{
 			User: access.NewAuthenticator(reviews, user, time.Now).User, Source: source, Now: time.Now, Enter: limits.Enter,
-			Health: func() site.Health { return site.Health{} },
+			Health: func() site.Health { return site.Health{} }, Live: live.New(informers, kinds, time.Now),
 		})
 		w.must(err)
 		p.routes = all.Routes()
