@@ -25,7 +25,7 @@ const (
 	maxRequests, maxRequestsOfUser = 32, 8
 	maxWait                        = 2 * time.Second
 	// maxStreams is the number of event streams, and maxStreamsOfUser those of one user.
-	maxStreams, maxStreamsOfUser = 256, 16
+	maxStreams, maxStreamsOfUser = 200, 16
 )
 
 // Limits limits the requests to the page. It is safe for concurrent use.

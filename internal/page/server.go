@@ -37,7 +37,7 @@ const (
 	// requestTimeout ends a request, and writeTimeout the writing of its answer.
 	requestTimeout = 30 * time.Second
 	writeTimeout   = 40 * time.Second
-	// streamTimeout ends an event stream. The browser opens another one.
+	// streamTimeout ends an event stream that does not end by itself. The browser opens another one.
 	streamTimeout = 10 * time.Minute
 	// shutdownTimeout is the time that open requests have at shutdown.
 	shutdownTimeout = 2 * time.Second
