@@ -26,9 +26,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/version"
 )
 
-// pageQPS and pageBurst limit the requests of the page to the API server: those for rights of users.
-const pageQPS, pageBurst = 20, 100
-
 // addPage adds the web page to the manager, if there is one. It has a client of its own: each replica
 // serves the page, and the manager's client writes only while it leads.
 func addPage(mgr ctrl.Manager, o controllerOptions) error {
@@ -36,7 +33,8 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		return nil
 	}
 	config := rest.CopyConfig(o.Config)
-	config.QPS, config.Burst = pageQPS, pageBurst
+	// The page bounds the number of concurrent reviews instead.
+	config.QPS, config.Burst = -1, -1
 	reviews, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return err
@@ -45,18 +43,20 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads: cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 	}
-	users := &access.Authenticator{Writer: reviews, Anonymous: o.UI.AnonymousUser}
-	handler, err := site.New(site.Options{
-		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Health: health(mgr, o),
+	users := access.NewAuthenticator(reviews, o.UI.AnonymousUser, time.Now)
+	limits, log := page.NewLimits(time.Now), ctrl.Log.WithName("page")
+	pages, err := site.New(site.Options{
+		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Enter: limits.Enter, Health: health(mgr, o),
 		Live: live.New(mgr.GetCache(), liveKinds(o), time.Now),
 		Source: &access.Source{
-			Rights: &access.Rights{Writer: reviews}, Kept: mgr.GetClient(), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Log: log,
 		},
 	})
 	if err != nil {
 		return err
 	}
-	return mgr.Add(&page.Server{Address: o.UI.Address, CertFile: o.UI.CertFile, KeyFile: o.UI.KeyFile, Handler: handler})
+	return mgr.Add(&page.Server{Address: o.UI.Address, CertFile: o.UI.CertFile, KeyFile: o.UI.KeyFile, Site: pages, Limits: limits, Log: log})
 }
 
 // liveKinds returns the kinds whose changes are reported to open pages. The controller watches them.

@@ -95,7 +95,7 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"plan":                              {},
 		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "view/read"},
+		"page/access":                       {"cluster", "diagnosis/evidence", "release", "view/read"},
 		"page/live":                         {},
 		"page/site":                         {"page/access", "page/live", "view", "view/overview"},
 		"readiness":                         {},
