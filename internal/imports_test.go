@@ -97,7 +97,7 @@ func mayImport() map[string][]string {
 		"page":                              {},
 		"page/access":                       {"cluster", "diagnosis/evidence", "release", "view/read"},
 		"page/live":                         {},
-		"page/site":                         {"page/access", "page/live", "view", "view/overview"},
+		"page/site":                         {"page/access", "page/live", "view", "view/manifest", "view/overview", "view/read"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
 		"policy":                            {},

@@ -8,6 +8,9 @@
 //	overview.go  the overview
 //	release.go   the page of one release
 //	events.go    the stream of changes
+//	timeline.go  its events and revisions
+//	changes.go   its comparisons
+//	sections.go  sections of a page that are read at the same time
 //	login.go     login and logout
 //	functions.go the functions of templates
 //	render.go    templates, assets and errors

@@ -14,7 +14,7 @@ import (
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": overviewLink}
+	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": overviewLink, "lineClass": lineClass}
 }
 
 // overviewLink returns the address of an overview.

@@ -5,6 +5,7 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 )
 
@@ -49,7 +51,34 @@ type Reader struct {
 	Examine Examine
 	// Stored reads release records.
 	Stored Stored
+	// Limits bound the requests of one view.
+	Limits Limits
 	Now    func() time.Time
+}
+
+// Limits bound the requests of one view. Zero is no limit. What is left out is listed as not read.
+type Limits struct {
+	// Objects is the maximum of the objects of a release that are read.
+	Objects int
+	// Namespaces is the maximum of namespaces in which the objects are listed that others own. With a
+	// maximum, only the first page of each list is read.
+	Namespaces int
+}
+
+// inventory returns the objects of a release that are read, and how many more there are.
+func (r *Reader) inventory(hr *helmv2.HelmRelease) (objects []view.Object, more int) {
+	objects = view.Inventory(&hr.Status)
+	if limit := r.Limits.Objects; limit > 0 && len(objects) > limit {
+		return objects[:limit], len(objects) - limit
+	}
+	return objects, 0
+}
+
+// tooMany is the error for objects beyond a limit: their number.
+type tooMany int
+
+func (n tooMany) Error() string {
+	return fmt.Sprintf("%d more are left out, because of their number", int(n))
 }
 
 // pageSize is the number of objects that one answer of the API server has.
