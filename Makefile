@@ -153,10 +153,10 @@ flux-build:
 	@hack/flux.sh '$(BIN)/flux'
 
 # Like KUBECONFIG, its variables are read from the command line only.
-bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...
+bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...
 	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
-		--n '$(or $(call cluster-value,N),100)' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
+		--n '$(or $(call cluster-value,N),$(if $(filter page,$(call cluster-value,SUITE)),3000,100))' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
 		--idle '$(or $(call cluster-value,IDLE),60s)' --json '$(call cluster-value,JSON)' \
 		--suite '$(call cluster-value,SUITE)' --crds '$(or $(call cluster-value,CRDS),0)' --charts '$(or $(call cluster-value,CHARTS),1)' \
 		--unready '$(or $(call cluster-value,UNREADY),0)' --unready-timeout '$(or $(call cluster-value,UNREADY_TIMEOUT),2m)' \

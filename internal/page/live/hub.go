@@ -19,17 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const (
-	// maxStreams is the maximum number of open streams, and maxStreamsPerUser that of one user.
-	maxStreams        = 200
-	maxStreamsPerUser = 20
-	// linger is the time for which handlers stay after the last stream. A browser that connects again
-	// within it has missed no change.
-	linger = 10 * time.Second
-)
-
-// ErrTooMany is the error for a stream above the maximum.
-var ErrTooMany = errors.New("too many open streams")
+// linger is the time for which handlers stay after the last stream. A browser that connects again
+// within it has missed no change.
+const linger = 10 * time.Second
 
 // Informers returns the informers of the controller. It is implemented by cache.Cache.
 type Informers interface {
@@ -58,7 +50,6 @@ type Hub struct {
 
 	mu      sync.Mutex
 	streams map[*stream]bool
-	users   map[string]int
 	// handlers are those at the informers, nil without any.
 	handlers []handler
 	// id is the ID of events after the last change. It is random, so that it does not reveal the
@@ -75,18 +66,17 @@ type handler struct {
 // New returns a hub for kinds. An informer of each kind is started with the first stream, unless the
 // controller has one.
 func New(informers Informers, kinds []Kind, now func() time.Time) *Hub {
-	return &Hub{informers: informers, kinds: kinds, now: now, streams: map[*stream]bool{}, users: map[string]int{}}
+	return &Hub{informers: informers, kinds: kinds, now: now, streams: map[*stream]bool{}}
 }
 
 // Serve writes a stream of events until the client is gone, the process ends, or the stream has its
-// maximum age. It returns an error only if it has written nothing. The error is ErrTooMany above the
-// maximum of streams.
-func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, user string, may May) error {
+// maximum age. It returns an error only if it has written nothing.
+func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, may May) error {
 	out := &writer{to: w, controller: http.NewResponseController(w), now: h.now}
 	if err := out.lift(); err != nil {
 		return err
 	}
-	s, err := h.open(r.Context(), user, r.Header.Get("Last-Event-ID"))
+	s, err := h.open(r.Context(), r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
@@ -100,24 +90,20 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, user string, may May
 
 // open adds a stream. last is the ID of the last event that the client has received, empty without
 // one.
-func (h *Hub) open(ctx context.Context, user, last string) (*stream, error) {
+func (h *Hub) open(ctx context.Context, last string) (*stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.streams) >= maxStreams || h.users[user] >= maxStreamsPerUser {
-		return nil, ErrTooMany
-	}
 	if h.handlers == nil {
 		if err := h.listen(ctx); err != nil {
 			return nil, err
 		}
 	}
-	s := &stream{hub: h, user: user, sent: cmp.Or(last, h.id), changed: make(chan struct{}, 1)}
+	s := &stream{hub: h, sent: cmp.Or(last, h.id), changed: make(chan struct{}, 1)}
 	if last != "" && last != h.id {
 		s.pending.missed = true
 		s.changed <- struct{}{}
 	}
 	h.streams[s] = true
-	h.users[user]++
 	return s, nil
 }
 
@@ -126,9 +112,6 @@ func (h *Hub) close(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.streams, s)
-	if h.users[s.user]--; h.users[s.user] == 0 {
-		delete(h.users, s.user)
-	}
 	if len(h.streams) == 0 {
 		time.AfterFunc(linger, h.leave)
 	}

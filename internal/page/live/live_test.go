@@ -191,7 +191,7 @@ func (v *viewer) last() (id string) {
 func everything(context.Context, schema.GroupVersionResource, string) (bool, error) { return true, nil }
 
 // connect starts a stream.
-func (f *fixture) connect(t *testing.T, user, last string, may May) *viewer {
+func (f *fixture) connect(t *testing.T, last string, may May) *viewer {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	v := &viewer{header: http.Header{}, done: make(chan struct{}), stop: stop}
@@ -199,7 +199,7 @@ func (f *fixture) connect(t *testing.T, user, last string, may May) *viewer {
 	request.Header.Set("Last-Event-ID", last)
 	go func() {
 		defer close(v.done)
-		v.err = f.Serve(v, request, user, may)
+		v.err = f.Serve(v, request, may)
 	}()
 	synctest.Wait()
 	return v
@@ -215,8 +215,8 @@ func (v *viewer) leave() {
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
-		all := f.connect(t, "all", "", everything)
-		some := f.connect(t, "some", "", func(_ context.Context, resource schema.GroupVersionResource, namespace string) (bool, error) {
+		all := f.connect(t, "", everything)
+		some := f.connect(t, "", func(_ context.Context, resource schema.GroupVersionResource, namespace string) (bool, error) {
 			return resource == releases && namespace == "shop", nil
 		})
 		f.update(&release{}, "shop/cart")
@@ -250,7 +250,7 @@ func TestEvents(t *testing.T) {
 func TestIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
-		v := f.connect(t, "user", "", everything)
+		v := f.connect(t, "", everything)
 		obj := &release{}
 		obj.SetNamespace("shop")
 		obj.SetName("cart")
@@ -286,7 +286,7 @@ func TestIgnored(t *testing.T) {
 func TestCoalesced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
-		v := f.connect(t, "user", "", everything)
+		v := f.connect(t, "", everything)
 		for i := range 10 * maxNames {
 			f.update(&release{}, fmt.Sprintf("shop/app-%d", i%(2*maxNames)))
 			time.Sleep(pause / 100)
@@ -308,7 +308,7 @@ func TestCoalesced(t *testing.T) {
 func TestMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
-		v := f.connect(t, "user", "", everything)
+		v := f.connect(t, "", everything)
 		f.update(&release{}, "shop/cart")
 		synctest.Wait()
 		v.leave()
@@ -322,7 +322,7 @@ func TestMissed(t *testing.T) {
 			{"after the handlers are gone", func() { time.Sleep(2 * linger); synctest.Wait() }, `["/"]`},
 		} {
 			tc.away()
-			v = f.connect(t, "user", v.last(), everything)
+			v = f.connect(t, v.last(), everything)
 			if got := v.events(); got != tc.want {
 				t.Errorf("%s: %q", tc.name, got)
 			}
@@ -345,7 +345,7 @@ func TestHandlers(t *testing.T) {
 		if len(f.informers.kinds) != 0 {
 			t.Error("informers are started without a stream")
 		}
-		a, b := f.connect(t, "a", "", everything), f.connect(t, "b", "", everything)
+		a, b := f.connect(t, "", everything), f.connect(t, "", everything)
 		if n := count(); n != 2 {
 			t.Errorf("%d handlers with two streams", n)
 		}
@@ -356,7 +356,7 @@ func TestHandlers(t *testing.T) {
 		}
 		b.leave()
 		time.Sleep(linger / 2)
-		c := f.connect(t, "c", "", everything)
+		c := f.connect(t, "", everything)
 		time.Sleep(linger)
 		if n := count(); n != 2 {
 			t.Errorf("%d handlers with a new stream", n)
@@ -364,8 +364,8 @@ func TestHandlers(t *testing.T) {
 		c.leave()
 		time.Sleep(2 * linger)
 		synctest.Wait()
-		if n := count(); n != 0 || f.handlers != nil || len(f.users) != 0 {
-			t.Errorf("%d handlers after the last stream, users: %v", n, f.users)
+		if n := count(); n != 0 || f.handlers != nil {
+			t.Errorf("%d handlers after the last stream", n)
 		}
 	})
 }
@@ -375,7 +375,7 @@ func TestInformerFails(t *testing.T) {
 	f := newFixture()
 	f.informers.err = errors.New("no such kind")
 	v := &viewer{header: http.Header{}}
-	err := f.Serve(v, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/events", nil), "user", everything)
+	err := f.Serve(v, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/events", nil), everything)
 	if err == nil || !strings.Contains(err.Error(), "informer of helmreleases: no such kind") || v.text.Len() > 0 {
 		t.Errorf("error %v, written %q", err, v.text.String())
 	}
@@ -384,42 +384,13 @@ func TestInformerFails(t *testing.T) {
 	}
 }
 
-// TestLimits: streams are bounded, for each user and in all.
-func TestLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture()
-		var all []*viewer
-		for i := range maxStreams {
-			all = append(all, f.connect(t, fmt.Sprint("user-", i/maxStreamsPerUser), "", everything))
-		}
-		refused := func(user string) {
-			t.Helper()
-			v := f.connect(t, user, "", everything)
-			<-v.done
-			if !errors.Is(v.err, ErrTooMany) || v.text.Len() > 0 {
-				t.Errorf("error %v, written %q", v.err, v.text.String())
-			}
-		}
-		refused("another")
-		for _, v := range all[maxStreamsPerUser:] {
-			v.leave()
-		}
-		refused("user-0")
-		all[0].leave()
-		f.connect(t, "user-0", "", everything).leave()
-		for _, v := range all[1:maxStreamsPerUser] {
-			v.leave()
-		}
-	})
-}
-
 // TestEnd: a stream is quiet but for heartbeats, and ends at its maximum age, when a client does not
 // read, and when rights cannot be checked.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
 		begin := time.Now()
-		v := f.connect(t, "user", "", everything)
+		v := f.connect(t, "", everything)
 		<-v.done
 		if age := time.Since(begin); age != maxAge || v.err != nil {
 			t.Errorf("ended after %s: %v", age, v.err)
@@ -431,14 +402,14 @@ func TestEnd(t *testing.T) {
 			t.Errorf("read deadline %v, write deadline %v, %d writes without one", v.read, v.write, v.bare)
 		}
 
-		v = f.connect(t, "user", "", everything)
+		v = f.connect(t, "", everything)
 		v.mu.Lock()
 		v.err = errors.New("gone")
 		v.mu.Unlock()
 		time.Sleep(heartbeat)
 		<-v.done
 
-		v = f.connect(t, "user", "", func(context.Context, schema.GroupVersionResource, string) (bool, error) {
+		v = f.connect(t, "", func(context.Context, schema.GroupVersionResource, string) (bool, error) {
 			return true, errors.New("no answer")
 		})
 		f.update(&release{}, "shop/cart")
@@ -455,7 +426,7 @@ func TestServer(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := f.Serve(w, r.WithContext(ctx), "user", everything); err != nil {
+		if err := f.Serve(w, r.WithContext(ctx), everything); err != nil {
 			t.Error(err)
 		}
 	}))

@@ -28,9 +28,8 @@ const (
 
 // stream is one open connection.
 type stream struct {
-	hub  *Hub
-	user string
-	may  May
+	hub *Hub
+	may May
 	// changed has an element if there are pending changes.
 	changed chan struct{}
 	// pending is guarded by the mutex of the hub.

@@ -5,7 +5,6 @@ package site
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -14,24 +13,17 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
-	"github.com/pintle-dev/pintle/internal/page/live"
 )
 
 // events reports the changes of objects that the user may get.
 func (s *site) events(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
-	err := s.Live.Serve(w, r, viewer.User.Username, func(ctx context.Context, resource schema.GroupVersionResource, namespace string) (bool, error) {
+	return s.Live.Serve(w, r, func(ctx context.Context, resource schema.GroupVersionResource, namespace string) (bool, error) {
 		allowed, err := may(ctx, viewer, resource, "")
 		if err != nil || allowed || namespace == "" {
 			return allowed, err
 		}
 		return may(ctx, viewer, resource, namespace)
 	})
-	if errors.Is(err, live.ErrTooMany) {
-		// A script reads the answer, which needs no page.
-		http.Error(w, err.Error(), http.StatusTooManyRequests)
-		return nil
-	}
-	return err
 }
 
 // everywhere reports whether a user may get the HelmReleases of all namespaces.
