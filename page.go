@@ -43,7 +43,8 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 	handler, err := site.New(site.Options{
 		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Health: health(mgr, o),
 		Source: &access.Source{
-			Rights: &access.Rights{Writer: reviews}, Kept: mgr.GetClient(), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Rights: &access.Rights{Writer: reviews}, Kept: mgr.GetClient(), Live: reviews, Lists: access.NewLists(reviews, o.watchedNamespace(), time.Now), KeepsOperations: o.Operations.Load,
+			As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 		},
 	})
 	if err != nil {

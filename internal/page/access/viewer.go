@@ -24,6 +24,12 @@ type Source struct {
 	Rights *Rights
 	// Kept reads the objects that the controller keeps.
 	Kept client.Reader
+	// Live reads objects that the controller does not keep, with its own identity.
+	Live client.Reader
+	// Lists are the sources of kinds that the controller does not keep.
+	Lists *Lists
+	// KeepsOperations reports whether the controller keeps Operations, their Jobs and their Pods.
+	KeepsOperations func() bool
 	// As returns a reader of live objects with the identity of a release.
 	As     func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
 	Scheme *runtime.Scheme

@@ -10,6 +10,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
+// releasePage is the content of the page of a release.
+type releasePage struct {
+	view.Why
+	Related *related
+}
+
 // release shows one release.
 func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
 	hr, err := viewer.Release(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
@@ -24,6 +30,11 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	if err != nil {
 		return err
 	}
-	s.render(w, r, http.StatusOK, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: view.Explain(facts)})
+	other, err := s.related(r.Context(), viewer, reader, hr)
+	if err != nil {
+		return err
+	}
+	content := &releasePage{Why: view.Explain(facts), Related: other}
+	s.render(w, r, http.StatusOK, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: content})
 	return nil
 }

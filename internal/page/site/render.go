@@ -89,7 +89,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name str
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	// A client that is gone needs no answer.
-	_, _ = page.WriteTo(w)
+	_, _ = w.Write(visible(page.Bytes()))
 }
 
 // fail writes the page of an error.
