@@ -95,8 +95,9 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"plan":                              {},
 		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "inputs", "operation", "view/read", "view/sources"},
-		"page/site":                         {"page/access", "view", "view/dependencies", "view/listing", "view/operations", "view/overview", "view/read", "view/sources"},
+		"page/access":                       {"cluster", "diagnosis/evidence", "inputs", "operation", "release", "view/read", "view/sources"},
+		"page/live":                         {},
+		"page/site":                         {"page/access", "page/live", "view", "view/dependencies", "view/listing", "view/manifest", "view/operations", "view/overview", "view/read", "view/sources"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
 		"policy":                            {},
@@ -126,7 +127,7 @@ func mayImport() map[string][]string {
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/connection", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "page", "page/access", "page/site", "render/handler", "render/remote", "version", "worker"},
+		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/connection", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "page", "page/access", "page/live", "page/site", "render/handler", "render/remote", "version", "worker"},
 	}
 }
 

@@ -13,6 +13,7 @@
 //	remedy.go   what to do about a reason
 //	plan.go     Plan: a ReleasePlan
 //	tree.go     Tree: the objects of a release, and what they own
+//	timeline.go  events and revisions in one list
 //	history.go  the revisions of a release
 //	release.go  Release: one HelmRelease in a list
 //	state.go    State: the state of a HelmRelease in one word

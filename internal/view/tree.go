@@ -25,8 +25,11 @@ type Node struct {
 	Message string `json:"message,omitempty"`
 	// Drifted is "yes", "no", or "unknown". It is empty if drift is not detected, and for objects that
 	// are owned.
-	Drifted  string `json:"drifted,omitempty"`
-	Children []Node `json:"children,omitempty"`
+	Drifted string `json:"drifted,omitempty"`
+	// Fields are the paths of the fields that differ, if the object has drifted. There are none for an
+	// object that is missing.
+	Fields   []string `json:"fields,omitempty"`
+	Children []Node   `json:"children,omitempty"`
 }
 
 // Live is what is known of an object.

@@ -93,8 +93,3 @@ func (v *Viewer) PodsOf(ctx context.Context, op *opsv1alpha1.Operation) ([]corev
 	err := v.Kept.List(ctx, list, client.InNamespace(op.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)})
 	return list.Items, err
 }
-
-// Logs returns nil if the user may see the logs of the Pods in a namespace.
-func (v *Viewer) Logs(ctx context.Context, namespace string) error {
-	return v.Check(ctx, authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "pods", Subresource: "log", Namespace: namespace})
-}

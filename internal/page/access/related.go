@@ -5,6 +5,7 @@ package access
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -30,7 +31,7 @@ func (v *Viewer) Plan(ctx context.Context, hr *helmv2.HelmRelease) (*v1alpha1.Re
 	if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
 		return nil, nil //nolint:nilnil // there is no plan
 	}
-	return plan, err
+	return plan, v.public(err)
 }
 
 // Dependents returns the HelmReleases that depend on a HelmRelease and that the user may get.
@@ -57,20 +58,19 @@ func (v *Viewer) releasesThat(ctx context.Context, match func(*helmv2.HelmReleas
 
 // visible returns the objects in the namespaces in which the user has a right.
 func visible[T any](ctx context.Context, v *Viewer, all []T, namespaceOf func(*T) string, right authorizationv1.ResourceAttributes) ([]T, error) {
-	allowed := map[string]bool{}
-	var seen []T
+	seen := map[string]bool{}
 	for i := range all {
-		right.Namespace = namespaceOf(&all[i])
-		if _, known := allowed[right.Namespace]; !known {
-			err := v.Check(ctx, right)
-			if err != nil && !apierrors.IsForbidden(err) {
-				return nil, err
-			}
-			allowed[right.Namespace] = err == nil
-		}
-		if allowed[right.Namespace] {
-			seen = append(seen, all[i])
+		seen[namespaceOf(&all[i])] = true
+	}
+	allowed, err := v.Namespaces(ctx, right, slices.Collect(maps.Keys(seen)))
+	if err != nil || len(allowed) == len(seen) {
+		return all, err
+	}
+	var visible []T
+	for i := range all {
+		if allowed[namespaceOf(&all[i])] {
+			visible = append(visible, all[i])
 		}
 	}
-	return seen, nil
+	return visible, nil
 }

@@ -65,7 +65,7 @@ func (v *Viewer) Sources(ctx context.Context) (all []sources.Source, unread []st
 			unread = append(unread, fmt.Sprintf("%s: the controller may not list %s.%s", k.kind, k.resource, sourcev1.GroupVersion.Group))
 			continue
 		default:
-			unread = append(unread, fmt.Sprintf("%s: %v", k.kind, err))
+			unread = append(unread, fmt.Sprintf("%s: %v", k.kind, v.public(err)))
 			continue
 		}
 		right := authorizationv1.ResourceAttributes{Verb: "get", Group: sourcev1.GroupVersion.Group, Version: sourcev1.GroupVersion.Version, Resource: k.resource}

@@ -7,9 +7,13 @@
 //	site.go        New: the routes
 //	overview.go    the overview
 //	release.go     the page of one release
-//	related.go     its plan, its dependencies and its Operations
 //	operations.go  the list of Operations, and the page of one
 //	sources.go     the list of sources
+//	events.go      the stream of changes
+//	timeline.go    the events and revisions of a release
+//	changes.go     the comparisons of a release
+//	related.go     the plan, the dependencies and the Operations of a release
+//	sections.go    sections of a page that are read at the same time
 //	login.go       login and logout
 //	functions.go   the functions of templates
 //	render.go      templates, assets and errors

@@ -15,7 +15,7 @@ import (
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": address, "address": address}
+	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": address, "address": address, "lineClass": lineClass}
 }
 
 // address returns the address of a list that a query selects.

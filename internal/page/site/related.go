@@ -39,7 +39,7 @@ const maxChanges, maxFields, maxEntries = 100, 30, 100
 // plan is a ReleasePlan with lists of bounded length.
 type plan struct {
 	view.Plan
-	Changes []changes
+	Changes []planChanges
 	Images  listing.Limited[v1alpha1.PlanImage]
 	Values  listing.Limited[v1alpha1.PlanValue]
 	Hooks   listing.Limited[v1alpha1.PlanHook]
@@ -47,14 +47,14 @@ type plan struct {
 	Warnings listing.Limited[string]
 }
 
-// changes are the changes of objects or of CRDs.
-type changes struct {
+// planChanges are the changes of objects or of CRDs.
+type planChanges struct {
 	Title string
-	listing.Limited[change]
+	listing.Limited[planChange]
 }
 
-// change is the change of one object.
-type change struct {
+// planChange is the change of one object.
+type planChange struct {
 	Change      v1alpha1.ChangeKind
 	Object      view.Object
 	Destructive bool
@@ -63,8 +63,8 @@ type change struct {
 }
 
 // related reads the objects that are related to a release. The reader is that of the release.
-func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.Reader, hr *helmv2.HelmRelease) (*related, error) {
-	r := &related{}
+func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.Reader, hr *helmv2.HelmRelease) (related, error) {
+	r := related{}
 	switch found, err := viewer.Plan(ctx, hr); {
 	case apierrors.IsForbidden(err):
 		r.PlanNote = "You may not get ReleasePlans in this namespace."
@@ -75,7 +75,7 @@ func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.
 	}
 	dependents, err := viewer.Dependents(ctx, hr)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	r.Dependencies = dependencies.Of(reader.Dependencies(ctx, hr), len(hr.Spec.DependsOn), dependents, s.Now())
 	switch all, err := viewer.OperationsIn(ctx, hr.Namespace); {
@@ -106,11 +106,11 @@ func planOf(v view.Plan) *plan {
 	return p
 }
 
-func changesOf(title string, all []v1alpha1.PlanChange) changes {
+func changesOf(title string, all []v1alpha1.PlanChange) planChanges {
 	first := listing.First(all, maxChanges)
-	c := changes{Title: title, Limited: listing.Limited[change]{More: first.More}}
+	c := planChanges{Title: title, Limited: listing.Limited[planChange]{More: first.More}}
 	for _, a := range first.Entries {
-		c.Entries = append(c.Entries, change{
+		c.Entries = append(c.Entries, planChange{
 			Change: a.Change, Object: view.Object{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},
 			Destructive: a.Destructive, Reason: a.Reason, Fields: listing.First(a.Fields, maxFields),
 		})

@@ -14,5 +14,6 @@
 //	doctor.go        the facts of an installation
 //	controllers.go   Deployments, their flags, Leases and source-controller
 //	rights.go        the rights of ServiceAccounts
-//	reader.go        Reader: its access, its scheme, and HelmReleases
+//	reader.go        Reader: its access, its scheme, its limits, and HelmReleases
+//	once.go          Once: reads each object once
 package read
