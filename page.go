@@ -49,7 +49,8 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Enter: limits.Enter, Health: health(mgr, o),
 		Live: live.New(mgr.GetCache(), liveKinds(o), time.Now),
 		Source: &access.Source{
-			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, KeepsOperations: o.Operations.Load,
+			Lists: access.NewLists(reviews, o.watchedNamespace(), time.Now), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 			Log: log,
 		},
 	})

@@ -25,6 +25,12 @@ type Source struct {
 	Rights *Rights
 	// Kept reads the objects that the controller keeps.
 	Kept client.Reader
+	// Live reads objects that the controller does not keep, with its own identity.
+	Live client.Reader
+	// Lists are the sources of kinds that the controller does not keep.
+	Lists *Lists
+	// KeepsOperations reports whether the controller keeps Operations, their Jobs and their Pods.
+	KeepsOperations func() bool
 	// As returns a reader of live objects with the identity of a release.
 	As     func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
 	Scheme *runtime.Scheme
@@ -120,28 +126,7 @@ func (v *Viewer) Releases(ctx context.Context) ([]helmv2.HelmRelease, error) {
 	if err := v.Kept.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
-	var namespaces []string
-	for i := range list.Items {
-		if namespace := list.Items[i].Namespace; !seen[namespace] {
-			seen[namespace] = true
-			namespaces = append(namespaces, namespace)
-		}
-	}
-	allowed, err := v.Namespaces(ctx, ofHelmReleases("", ""), namespaces)
-	if err != nil {
-		return nil, err
-	}
-	if len(allowed) == len(namespaces) {
-		return list.Items, nil
-	}
-	var visible []helmv2.HelmRelease
-	for i := range list.Items {
-		if allowed[list.Items[i].Namespace] {
-			visible = append(visible, list.Items[i])
-		}
-	}
-	return visible, nil
+	return visible(ctx, v, list.Items, func(hr *helmv2.HelmRelease) string { return hr.Namespace }, ofHelmReleases("", ""))
 }
 
 // Contents returns nil if the user may see what a release is made of: values, manifests and diffs.

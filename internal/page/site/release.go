@@ -34,6 +34,7 @@ type releasePage struct {
 	Objects   section[view.Tree]
 	Values    section[view.Values]
 	Changes   changes
+	Related   section[related]
 	now       time.Time
 }
 
@@ -51,7 +52,8 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	wanted, problem := parseComparison(r.URL.Query())
 	content := &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: s.Now()}
 	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
-		content.read(r.Context(), bounded(reader), hr)
+		reader = bounded(reader)
+		content.read(r.Context(), reader, hr, func(ctx context.Context) (related, error) { return s.related(ctx, viewer, reader, hr) })
 	} else {
 		content.leaveOut(err, hr)
 	}
@@ -71,8 +73,8 @@ func bounded(reader *read.Reader) *read.Reader {
 	return &limited
 }
 
-// read reads all sections.
-func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.HelmRelease) {
+// read reads all sections. The objects that are related to the release are read by a function.
+func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.HelmRelease, other func(context.Context) (related, error)) {
 	var why section[view.Why]
 	var revisions section[[]view.Revision]
 	s := newSections(ctx, sectionTimeout)
@@ -85,6 +87,7 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.
 		return view.History(hr, records), err
 	})
 	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) { return reader.Tree(ctx, hr) })
+	load(s, &p.Related, other)
 	load(s, &p.Values, func(ctx context.Context) (view.Values, error) { return reader.Values(ctx, hr) })
 	if p.Changes.asked() {
 		load(s, &p.Changes.Differences, func(ctx context.Context) (differences, error) {
@@ -99,7 +102,7 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.
 // leaveOut is the page without sections, for a release whose identity cannot be used.
 func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
 	text := missing(err)
-	p.Objects.Missing, p.Values.Missing = text, text
+	p.Objects.Missing, p.Values.Missing, p.Related.Missing = text, text, text
 	p.add(hr, section[view.Why]{Missing: text}, section[[]view.Revision]{Missing: text})
 }
 

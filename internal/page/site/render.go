@@ -107,7 +107,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name str
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	// A client that is gone needs no answer.
-	_, _ = page.WriteTo(w)
+	_, _ = w.Write(visible(page.Bytes()))
 }
 
 // errTooMany is the error for a user with too many requests.
