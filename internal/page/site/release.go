@@ -6,6 +6,7 @@ package site
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -28,7 +29,8 @@ const (
 // releasePage is the content of the page of a release.
 type releasePage struct {
 	view.Why
-	// Elsewhere is true for a release in another cluster.
+	// Elsewhere is true for a release in another cluster. Of its objects, only the names are shown:
+	// the rights of the user there are not known.
 	Elsewhere bool
 	Timeline  timeline
 	Objects   section[view.Tree]
@@ -48,19 +50,24 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	if err != nil {
 		return err
 	}
-	wanted, problem := parseComparison(r.URL.Query())
-	content := &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: s.Now()}
+	content := newReleasePage(hr, r.URL.Query(), s.Now())
 	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
 		content.read(r.Context(), bounded(reader), hr)
 	} else {
 		content.leaveOut(err, hr)
 	}
 	code := http.StatusOK
-	if problem != "" {
+	if content.Changes.Problem != "" {
 		code = http.StatusBadRequest
 	}
 	s.render(w, r, code, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: content})
 	return nil
+}
+
+// newReleasePage returns the page of a release without its sections.
+func newReleasePage(hr *helmv2.HelmRelease, query url.Values, now time.Time) *releasePage {
+	wanted, problem := parseComparison(query)
+	return &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: now}
 }
 
 // bounded returns a reader with the limits of one page.
@@ -84,7 +91,12 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.
 		records, err := reader.History(ctx, hr)
 		return view.History(hr, records), err
 	})
-	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) { return reader.Tree(ctx, hr) })
+	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) {
+		if p.Elsewhere {
+			return view.NamesOf(hr), nil
+		}
+		return reader.Tree(ctx, hr)
+	})
 	load(s, &p.Values, func(ctx context.Context) (view.Values, error) { return reader.Values(ctx, hr) })
 	if p.Changes.asked() {
 		load(s, &p.Changes.Differences, func(ctx context.Context) (differences, error) {
