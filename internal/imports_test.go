@@ -95,8 +95,9 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"plan":                              {},
 		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "view/read"},
-		"page/site":                         {"page/access", "view", "view/manifest", "view/overview", "view/read"},
+		"page/access":                       {"cluster", "diagnosis/evidence", "release", "view/read"},
+		"page/live":                         {},
+		"page/site":                         {"page/access", "page/live", "view", "view/manifest", "view/overview", "view/read"},
 		"readiness":                         {},
 		"redaction":                         {"bounded"},
 		"policy":                            {},
@@ -122,7 +123,7 @@ func mayImport() map[string][]string {
 		"watch":                             {},
 		"worker":                            {"fair"},
 		"worker/wire":                       {},
-		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/connection", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "page", "page/access", "page/site", "render/handler", "render/remote", "version", "worker"},
+		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/connection", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "page", "page/access", "page/live", "page/site", "render/handler", "render/remote", "version", "worker"},
 	}
 }
 

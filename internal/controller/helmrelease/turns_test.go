@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -27,7 +28,7 @@ func (mute) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestTurns: reconciliations that read other clusters are limited in their number, and their reads in
-// time. All of them end their turns.
+// time. They occupy no slot meanwhile. All of them end their turns.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
@@ -52,19 +53,30 @@ func TestTurns(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.turns = turn.New(1, time.Now)
+			r.turns = turn.New(turn.Options{Slots: 1, Enqueue: func(types.NamespacedName) {}, Now: time.Now})
 			for range tc.waiting {
-				other, err := r.turns.Begin(t.Context(), key.Namespace)
+				other, err := r.turns.Begin(t.Context(), key)
 				if err != nil || !other.Remote() {
 					t.Fatalf("%s: %v", tc.reason, err)
 				}
 				defer other.End()
 			}
+			if tc.remote {
+				s.meanwhile = func() {
+					begun := time.Now()
+					other, err := r.turns.Begin(t.Context(), types.NamespacedName{Namespace: "other", Name: "web"})
+					if took := time.Since(begun); err != nil || took != 0 {
+						t.Errorf("%s: another tenant has waited for a slot for %s: %v", tc.reason, took, err)
+						return
+					}
+					other.End()
+				}
+			}
 			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 			if (s.context != nil) != tc.want || err != nil || !tc.want && result.RequeueAfter != turn.Retry {
 				t.Errorf("%s: %v, %v", tc.reason, result, err)
 			}
-			if last, err := r.turns.Begin(t.Context(), key.Namespace); err != nil || (tc.waiting == 2) != last.Remote() {
+			if last, err := r.turns.Begin(t.Context(), key); err != nil || (tc.waiting == 2) != last.Remote() {
 				t.Errorf("%s: the turn was not ended: %v", tc.reason, err)
 			} else {
 				last.End()

@@ -6,7 +6,9 @@
 //
 //	checked.go        Viewer.Reader: reads as a release after checks of the user's rights
 //	viewer.go         Viewer: the HelmReleases that one user may get
+//	errors.go         the errors that users see
 //	identity.go       AsRelease: a reader with the identity of a release
 //	rights.go         Rights: checks rights
 //	authenticator.go  Authenticator: the user of a token
+//	answers.go        caches the answers of the API server
 package access

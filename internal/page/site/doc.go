@@ -10,6 +10,7 @@
 //	timeline.go  its events and revisions
 //	changes.go   its comparisons
 //	sections.go  sections of a page that are read at the same time
+//	events.go    the stream of changes
 //	login.go     login and logout
 //	functions.go the functions of templates
 //	render.go    templates, assets and errors

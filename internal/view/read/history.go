@@ -123,7 +123,7 @@ func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int
 	if err := here(hr); err != nil {
 		return a, b, err
 	}
-	want, err := inputs.NewResolver(r.Client, r.Client, nil).Values(ctx, hr)
+	want, err := r.redacted().Values(ctx, hr)
 	if err != nil {
 		return a, b, fmt.Errorf("the values cannot be redacted, because spec.valuesFrom cannot be read: %w", err)
 	}

@@ -40,6 +40,9 @@ func Scheme() (*runtime.Scheme, error) {
 // Reader reads facts. It is safe for concurrent use.
 type Reader struct {
 	Client client.Reader
+	// Redacted reads the Secrets whose values are removed from texts, and which are not shown. Nil is
+	// Client.
+	Redacted client.Reader
 	// Mapper maps kinds to resources.
 	Mapper apimeta.RESTMapper
 	// Allowed reports whether a user has a right.
@@ -109,7 +112,15 @@ func (r *Reader) Release(ctx context.Context, namespace, name string) (*helmv2.H
 
 // Secrets returns the texts in the Secrets of spec.valuesFrom, so that outputs can be redacted.
 func (r *Reader) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
-	return inputs.NewResolver(r.Client, r.Client, nil).Secrets(ctx, hr)
+	return r.redacted().Secrets(ctx, hr)
+}
+
+// redacted returns a resolver of values that are removed from texts.
+func (r *Reader) redacted() *inputs.Resolver {
+	if r.Redacted != nil {
+		return inputs.NewResolver(r.Redacted, r.Redacted, nil)
+	}
+	return inputs.NewResolver(r.Client, r.Client, nil)
 }
 
 // examination collects facts.
