@@ -52,7 +52,7 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	}
 	content := newReleasePage(hr, r.URL.Query(), s.Now())
 	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
-		content.read(r.Context(), bounded(reader), hr)
+		content.read(r.Context(), bounded(reader), viewer.Contents, hr)
 	} else {
 		content.leaveOut(err, hr)
 	}
@@ -74,12 +74,18 @@ func newReleasePage(hr *helmv2.HelmRelease, query url.Values, now time.Time) *re
 func bounded(reader *read.Reader) *read.Reader {
 	limited := *reader
 	limited.Client = read.Once(reader.Client, maxRequests)
+	if reader.Redacted != nil {
+		limited.Redacted = read.Once(reader.Redacted, maxRequests)
+	}
 	limited.Limits = read.Limits{Objects: maxObjects, Namespaces: maxNamespaces}
 	return &limited
 }
 
+// mayRead returns an error if the user may not see the values and manifests of a release.
+type mayRead func(ctx context.Context, hr *helmv2.HelmRelease) error
+
 // read reads all sections.
-func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.HelmRelease) {
+func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents mayRead, hr *helmv2.HelmRelease) {
 	var why section[view.Why]
 	var revisions section[[]view.Revision]
 	s := newSections(ctx, sectionTimeout)
@@ -97,9 +103,17 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.
 		}
 		return reader.Tree(ctx, hr)
 	})
-	load(s, &p.Values, func(ctx context.Context) (view.Values, error) { return reader.Values(ctx, hr) })
+	load(s, &p.Values, func(ctx context.Context) (view.Values, error) {
+		if err := contents(ctx, hr); err != nil {
+			return view.Values{}, err
+		}
+		return reader.Values(ctx, hr)
+	})
 	if p.Changes.asked() {
 		load(s, &p.Changes.Differences, func(ctx context.Context) (differences, error) {
+			if err := contents(ctx, hr); err != nil {
+				return differences{}, err
+			}
 			a, b, err := reader.Sides(ctx, hr, p.Changes.From, p.Changes.To)
 			return differencesOf(a, b), err
 		})

@@ -46,9 +46,11 @@ type releaseWorld struct {
 	client.Reader
 
 	refused map[string]error
-	mu      sync.Mutex
-	sent    map[string]int
-	reader  *read.Reader
+	// contents is the error for values and manifests.
+	contents error
+	mu       sync.Mutex
+	sent     map[string]int
+	reader   *read.Reader
 }
 
 func newReleaseWorld(t *testing.T) *releaseWorld {
@@ -159,7 +161,7 @@ func (w *releaseWorld) page(query string) *releasePage {
 		w.t.Fatal(err)
 	}
 	p := newReleasePage(w.hr, parameters, releaseTime)
-	p.read(w.t.Context(), bounded(w.reader), w.hr)
+	p.read(w.t.Context(), bounded(w.reader), func(context.Context, *helmv2.HelmRelease) error { return w.contents }, w.hr)
 	return p
 }
 
@@ -218,6 +220,7 @@ func TestReleaseSectionsMissing(t *testing.T) {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("the test forbids it"))
 	}
 	w.refused["Secret"], w.refused["SecretList"], w.refused["record"] = forbidden("secrets"), forbidden("secrets"), forbidden("secrets")
+	w.contents = forbidden("secrets")
 	w.refused["EventList"], w.refused["PodList"], w.refused["Service"] = forbidden("events"), forbidden("pods"), forbidden("services")
 	golden(t, "release-missing", render(t, "content", &layout{Content: w.page("from=2&to=3")}))
 }
