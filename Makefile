@@ -52,13 +52,17 @@ SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(B
 SUITE_guide = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
 	go test $(RACE) -count=1 -timeout=15m ./test/guide
 
+# The web page in Chromium. hack/page.sh fetches it.
+PAGE = $(WITH_CLUSTER) hack/page.sh '$(BIN)' go test $(RACE) -count=1 -timeout=10m
+SUITE_page = $(PAGE) ./test/page
+
 # A tag, or the commit and whether files were changed.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast test-integration test-e2e test-guide e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
+.PHONY: help run test test-long test-fast test-integration test-e2e test-guide test-page screenshots e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -79,7 +83,7 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ON
 test: cluster-build build build-race e2e-build chaos-build attacks-build reference-build ## Run all tests.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
 		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" alone "$(SUITE_alone)" \
-		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" guide "$(SUITE_guide)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
+		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" page "$(SUITE_page)" guide "$(SUITE_guide)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
 
 # Not a part of `make test`, which runs the same tests with fewer repetitions.
 LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestPlansEqualChanges|TestUpgradeWaitsForOperation)$$
@@ -118,6 +122,13 @@ test-node-here: node-build build-race
 
 test-guide: cluster-build build-race reference-build ## Run the commands of docs/from-flux.md and docs/running.md.
 	@$(SUITE_guide) -v
+
+test-page: cluster-build build-race ## Test the web page in Chromium.
+	@$(SUITE_page) -v
+
+# The controller without the race detector has a version.
+screenshots: cluster-build build ## Write the pictures of the web page in docs/images, with Debian's Chromium.
+	@$(subst pintle-race,pintle,$(PAGE)) ./test/page -run='^TestPage$$/^pictures$$' -args -pictures='$(ROOT)/docs/images'
 
 # TestReference is not a part of `make test`. The CRD of HelmRelease is that of helm-controller.
 REFERENCE := github.com/fluxcd/helm-controller
