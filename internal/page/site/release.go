@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -134,7 +135,7 @@ func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
 func (p *releasePage) add(hr *helmv2.HelmRelease, why section[view.Why], revisions section[[]view.Revision]) {
 	if why.Content == nil {
 		none := func(string, string) *helmv2.HelmRelease { return nil }
-		explained := view.Explain(view.Facts{Release: hr, Lookup: none, Now: p.now, Unread: []string{why.Missing}})
+		explained := view.Explain(view.Facts{Release: hr, Lookup: none, Now: p.now, Unread: []string{"dependencies, events and live objects: " + strings.TrimPrefix(why.Missing, notShown)}})
 		why.Content = &explained
 	}
 	p.Why = *why.Content

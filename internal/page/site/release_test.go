@@ -201,7 +201,7 @@ func golden(t *testing.T, name, got string) {
 // others.
 func TestReleaseSections(t *testing.T) {
 	p := newReleaseWorld(t).page("from=2&to=3")
-	for _, name := range []string{"state-of", "cause", "conditions", "timeline", "objects", "changes", "values"} {
+	for _, name := range []string{"state-of", "cause", "next", "conditions", "timeline", "objects", "changes", "values"} {
 		html := render(t, name, p)
 		golden(t, "release-"+name, html)
 		for _, secret := range []string{"correct horse", "tok-of-revision", "<script>", "<img", "<b>"} {
