@@ -36,11 +36,11 @@ type Limits struct {
 
 	mu sync.Mutex
 	// open counts the requests of each user, and the event streams.
-	open map[visit]int
+	open map[counted]int
 }
 
-// visit is the kind of a request of a user.
-type visit struct {
+// counted is the kind of a request of a user.
+type counted struct {
 	user   string
 	stream bool
 }
@@ -50,7 +50,7 @@ func NewLimits(now func() time.Time) *Limits {
 	return &Limits{
 		now: now, addresses: newRates(addressRate, addressBurst, maxKeys, now), users: newRates(userRate, userBurst, maxKeys, now),
 		logins: newRates(loginRate, loginBurst, maxKeys, now), requests: make(chan struct{}, maxRequests), streams: make(chan struct{}, maxStreams),
-		open: map[visit]int{},
+		open: map[counted]int{},
 	}
 }
 
@@ -82,7 +82,7 @@ func (l *Limits) Enter(r *http.Request, user string) (leave func(), ok bool) {
 	if !l.users.allow(user) {
 		return nil, false
 	}
-	v, most := visit{user: user, stream: isStream(r)}, maxRequestsOfUser
+	v, most := counted{user: user, stream: isStream(r)}, maxRequestsOfUser
 	if v.stream {
 		most = maxStreamsOfUser
 	}
@@ -95,7 +95,7 @@ func (l *Limits) Enter(r *http.Request, user string) (leave func(), ok bool) {
 	return func() { l.leave(v) }, true
 }
 
-func (l *Limits) leave(v visit) {
+func (l *Limits) leave(v counted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[v]--; l.open[v] == 0 {

@@ -6,6 +6,8 @@ package view
 import (
 	"cmp"
 	"slices"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // Tree is the objects of the newest revision of a release, and the objects that they own.
@@ -60,6 +62,15 @@ func TreeOf(namespace, name string, roots, owned []Live, unread []string) Tree {
 	}
 	sortNodes(t.Nodes)
 	return t
+}
+
+// NamesOf returns the tree of a release in another cluster: the names of its objects.
+func NamesOf(hr *helmv2.HelmRelease) Tree {
+	var roots []Live
+	for _, o := range Inventory(&hr.Status) {
+		roots = append(roots, Live{Node: Node{Object: o, Status: "Unknown"}})
+	}
+	return TreeOf(hr.Namespace, hr.Name, roots, nil, nil)
 }
 
 func grow(o Live, byOwner map[string][]Live, depth int) Node {

@@ -64,7 +64,7 @@ func pageWithLeastPrivilege(t *testing.T, path string) {
 		{"", "/", http.StatusSeeOther, false},
 		{"wrong", release, http.StatusSeeOther, false},
 	} {
-		code, body := w.visit(browser, "https://"+address+tc.route, tc.token)
+		code, body := w.fetch(browser, "https://"+address+tc.route, tc.token)
 		if shown := strings.Contains(body, "shown"); code != tc.code || shown != tc.shown {
 			t.Errorf("%s with %.6q is answered by %d, and shows the release: %v; want %d, %v\n%s", tc.route, tc.token, code, shown, tc.code, tc.shown, body)
 		}
@@ -118,8 +118,8 @@ func (w *world) token(name string) string {
 	return request.Status.Token
 }
 
-// visit returns the answer of the page to a request with a token.
-func (w *world) visit(browser *http.Client, url, token string) (code int, body string) {
+// fetch returns the answer of the page to a request with a token.
+func (w *world) fetch(browser *http.Client, url, token string) (code int, body string) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, url, http.NoBody)
 	w.must(err)

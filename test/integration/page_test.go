@@ -44,23 +44,23 @@ func answerAll(answer string, names ...string) map[string]string {
 // open lists; they show what the visitor may get.
 func (p *pages) pageTable(other string) []pageRow {
 	mine, theirs := "/releases/"+p.namespace+"/web", "/releases/"+other+"/web"
-	known := []string{viewer, editor, nobody, guest}
+	known := []string{viewer, editor, unprivileged, guest}
 	everybody := answerAll(ok, visitors()...)
 	return []pageRow{
 		{route: "GET /{$}", path: "/", answers: answerAll(ok, known...), shown: map[string][]string{
 			`href="` + mine + `"`: {viewer, editor, guest}, `href="` + theirs + `"`: {viewer},
-			"There are no HelmReleases that you may get.": {nobody},
+			"There are no HelmReleases that you may get.": {unprivileged},
 		}},
 		{
 			route: "GET /releases/{namespace}/{name}", path: mine,
-			answers: map[string]string{viewer: ok, editor: ok, guest: ok, nobody: notFound},
+			answers: map[string]string{viewer: ok, editor: ok, guest: ok, unprivileged: notFound},
 			shown: map[string][]string{
-				"InstallSucceeded": {viewer, editor, guest}, "There is no such object, or you may not get it.": {nobody},
+				"InstallSucceeded": {viewer, editor, guest}, "There is no such object, or you may not get it.": {unprivileged},
 			},
 		},
 		{
 			route: "GET /releases/{namespace}/{name}", path: theirs,
-			answers: map[string]string{viewer: ok, editor: notFound, guest: notFound, nobody: notFound},
+			answers: map[string]string{viewer: ok, editor: notFound, guest: notFound, unprivileged: notFound},
 			shown:   map[string][]string{other: {viewer}},
 		},
 		{
@@ -77,7 +77,7 @@ func (p *pages) pageTable(other string) []pageRow {
 }
 
 // TestPage: what each visitor gets of each route of the web page. No route writes, no answer has a
-// value of a Secret, and no request is sent to the API server before the first visit.
+// value of a Secret, and no request is sent to the API server before the first page.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -89,7 +89,7 @@ func TestPage(t *testing.T) {
 	other.release("web", nil)
 	w.untilReady(hr)
 	if n := p.recorder.count(); n > 0 {
-		t.Errorf("%d requests before the first visit: %v", n, p.recorder.requests)
+		t.Errorf("%d requests before the first page: %v", n, p.recorder.requests)
 	}
 
 	tested := map[string]bool{}
@@ -122,7 +122,7 @@ func (p *pages) check(row pageRow, visitor string) {
 	if want == "" {
 		want = toLogin
 	}
-	answer, body := p.visit(visitor, method, row.path)
+	answer, body := p.fetch(visitor, method, row.path)
 	if answer != want {
 		p.t.Errorf("%s %s of %s: %s, want %s", method, row.path, visitor, answer, want)
 	}
@@ -138,7 +138,7 @@ func (p *pages) check(row pageRow, visitor string) {
 		if write == http.MethodPost && (row.path == "/login" || row.path == "/logout") {
 			continue
 		}
-		if answer, _ := p.visit(visitor, write, row.path); answer != "405 Method Not Allowed" {
+		if answer, _ := p.fetch(visitor, write, row.path); answer != "405 Method Not Allowed" {
 			p.t.Errorf("%s %s of %s: %s", write, row.path, visitor, answer)
 		}
 	}

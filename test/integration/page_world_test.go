@@ -37,8 +37,8 @@ const (
 	viewer = "viewer"
 	// editor may edit one namespace, with its Secrets.
 	editor = "editor"
-	// nobody has a valid token and no rights.
-	nobody = "nobody"
+	// unprivileged has a valid token and no rights.
+	unprivileged = "unprivileged"
 	// anonymous has no token, and needs one. guest has none and is the user of --ui-anonymous-user,
 	// who may get the HelmReleases of one namespace.
 	anonymous = "anonymous"
@@ -49,7 +49,7 @@ const (
 	deleted = "deleted"
 )
 
-func visitors() []string { return []string{viewer, editor, nobody, anonymous, guest, wrong, deleted} }
+func visitors() []string { return []string{viewer, editor, unprivileged, anonymous, guest, wrong, deleted} }
 
 // recorder records the requests of the page to the API server.
 type recorder struct {
@@ -156,7 +156,7 @@ func (p *pages) serve(s *page.Server) string {
 // addVisitors creates the ServiceAccounts, rights and tokens of visitors.
 func (p *pages) addVisitors() {
 	p.t.Helper()
-	for _, name := range []string{viewer, editor, nobody, deleted} {
+	for _, name := range []string{viewer, editor, unprivileged, deleted} {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}
 		p.must(suite.client.Create(p.t.Context(), account))
 		token := &authenticationv1.TokenRequest{}
@@ -196,9 +196,9 @@ func (p *pages) bind(name string, rule rbacv1.PolicyRule, subject rbacv1.Subject
 	}))
 }
 
-// visit sends a request of a visitor. It returns the status code, or the address of a redirect, and the
+// fetch sends a request of a visitor. It returns the status code, or the address of a redirect, and the
 // body. A body without an end, that of an event stream, is not read.
-func (p *pages) visit(visitor, method, path string) (answer, body string) {
+func (p *pages) fetch(visitor, method, path string) (answer, body string) {
 	p.t.Helper()
 	address := p.addresses[anonymous]
 	if visitor == guest {

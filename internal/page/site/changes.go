@@ -99,9 +99,9 @@ func differencesOf(from, to manifest.Side) differences {
 	return all
 }
 
-// Summary returns the numbers of lines in one phrase.
+// Summary returns the change and the numbers of lines in one phrase.
 func (d difference) Summary() string {
-	return fmt.Sprintf("%s, %d lines added, %d removed", d.Change, d.Added, d.Removed)
+	return fmt.Sprintf("%s, lines added: %d, removed: %d", d.Change, d.Added, d.Removed)
 }
 
 // lineClass returns the class of a line of a unified diff; empty for context.

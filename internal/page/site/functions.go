@@ -7,15 +7,17 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/operations"
 	"github.com/pintle-dev/pintle/internal/view/sources"
 )
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": address, "address": address, "lineClass": lineClass}
+	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": address, "address": address, "lineClass": lineClass, "document": document}
 }
 
 // address returns the address of a list that a query selects.
@@ -56,4 +58,12 @@ func tone(state any) string {
 		return "busy"
 	}
 	return "off"
+}
+
+// document returns an address of the documentation; empty for any other address.
+func document(address string) string {
+	if !strings.HasPrefix(address, view.Documentation) {
+		return ""
+	}
+	return address
 }

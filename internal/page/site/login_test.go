@@ -113,7 +113,7 @@ func TestReturns(t *testing.T) {
 		"//evil.example/":                "/",
 		"/\\evil.example":                "/",
 		"\\\\evil.example":               "/",
-		"///evil.example":                "/",
+		"///evil.example":                "/evil.example",
 		"/.//evil.example":               "/evil.example",
 		"/%09/evil.example":              "/",
 		"/%5cevil.example":               "/",

@@ -6,6 +6,8 @@ package site
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -28,7 +30,8 @@ const (
 // releasePage is the content of the page of a release.
 type releasePage struct {
 	view.Why
-	// Elsewhere is true for a release in another cluster.
+	// Elsewhere is true for a release in another cluster. Of its objects, only the names are shown:
+	// the rights of the user there are not known.
 	Elsewhere bool
 	Timeline  timeline
 	Objects   section[view.Tree]
@@ -49,32 +52,44 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	if err != nil {
 		return err
 	}
-	wanted, problem := parseComparison(r.URL.Query())
-	content := &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: s.Now()}
+	content := newReleasePage(hr, r.URL.Query(), s.Now())
 	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
 		reader = bounded(reader)
-		content.read(r.Context(), reader, hr, func(ctx context.Context) (related, error) { return s.related(ctx, viewer, reader, hr) })
+		others := func(ctx context.Context) (related, error) { return s.related(ctx, viewer, reader, hr) }
+		content.read(r.Context(), reader, viewer.Contents, hr, others)
 	} else {
 		content.leaveOut(err, hr)
 	}
 	code := http.StatusOK
-	if problem != "" {
+	if content.Changes.Problem != "" {
 		code = http.StatusBadRequest
 	}
 	s.render(w, r, code, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: content})
 	return nil
 }
 
+// newReleasePage returns the page of a release without its sections.
+func newReleasePage(hr *helmv2.HelmRelease, query url.Values, now time.Time) *releasePage {
+	wanted, problem := parseComparison(query)
+	return &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: now}
+}
+
 // bounded returns a reader with the limits of one page.
 func bounded(reader *read.Reader) *read.Reader {
 	limited := *reader
 	limited.Client = read.Once(reader.Client, maxRequests)
+	if reader.Redacted != nil {
+		limited.Redacted = read.Once(reader.Redacted, maxRequests)
+	}
 	limited.Limits = read.Limits{Objects: maxObjects, Namespaces: maxNamespaces}
 	return &limited
 }
 
+// mayRead returns an error if the user may not see the values and manifests of a release.
+type mayRead func(ctx context.Context, hr *helmv2.HelmRelease) error
+
 // read reads all sections. The objects that are related to the release are read by a function.
-func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.HelmRelease, other func(context.Context) (related, error)) {
+func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents mayRead, hr *helmv2.HelmRelease, others func(context.Context) (related, error)) {
 	var why section[view.Why]
 	var revisions section[[]view.Revision]
 	s := newSections(ctx, sectionTimeout)
@@ -86,11 +101,24 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, hr *helmv2.
 		records, err := reader.History(ctx, hr)
 		return view.History(hr, records), err
 	})
-	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) { return reader.Tree(ctx, hr) })
-	load(s, &p.Related, other)
-	load(s, &p.Values, func(ctx context.Context) (view.Values, error) { return reader.Values(ctx, hr) })
+	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) {
+		if p.Elsewhere {
+			return view.NamesOf(hr), nil
+		}
+		return reader.Tree(ctx, hr)
+	})
+	load(s, &p.Related, others)
+	load(s, &p.Values, func(ctx context.Context) (view.Values, error) {
+		if err := contents(ctx, hr); err != nil {
+			return view.Values{}, err
+		}
+		return reader.Values(ctx, hr)
+	})
 	if p.Changes.asked() {
 		load(s, &p.Changes.Differences, func(ctx context.Context) (differences, error) {
+			if err := contents(ctx, hr); err != nil {
+				return differences{}, err
+			}
 			a, b, err := reader.Sides(ctx, hr, p.Changes.From, p.Changes.To)
 			return differencesOf(a, b), err
 		})
@@ -111,7 +139,7 @@ func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
 func (p *releasePage) add(hr *helmv2.HelmRelease, why section[view.Why], revisions section[[]view.Revision]) {
 	if why.Content == nil {
 		none := func(string, string) *helmv2.HelmRelease { return nil }
-		explained := view.Explain(view.Facts{Release: hr, Lookup: none, Now: p.now, Unread: []string{why.Missing}})
+		explained := view.Explain(view.Facts{Release: hr, Lookup: none, Now: p.now, Unread: []string{"dependencies, events and live objects: " + strings.TrimPrefix(why.Missing, notShown)}})
 		why.Content = &explained
 	}
 	p.Why = *why.Content

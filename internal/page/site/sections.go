@@ -70,10 +70,13 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 	})
 }
 
+// notShown begins the sentence in place of a section.
+const notShown = "Not shown: "
+
 // missing returns the sentence in place of a section that could not be read.
 func missing(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("Not shown: it was not read within %s.", sectionTimeout)
+		return notShown + fmt.Sprintf("it was not read within %s.", sectionTimeout)
 	}
-	return "Not shown: " + strings.TrimSuffix(strings.Join(strings.Fields(err.Error()), " "), ".") + "."
+	return notShown + strings.TrimSuffix(strings.Join(strings.Fields(err.Error()), " "), ".") + "."
 }
