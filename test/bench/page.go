@@ -165,16 +165,16 @@ func (p *phase) watches() int {
 // pageCeilings are the limits of the page. They apply to 3000 releases.
 func pageCeilings() []ceiling {
 	holds := func(l load) bool { return l == pageSuite(l) && l.Releases == 3000 }
-	median := func(phase string) ceiling {
-		return ceiling{phase, "median s of a view", func(_ *session, p *phase) (float64, bool) {
+	median := func(name string) ceiling {
+		return ceiling{name, "median s of a view", func(_ *session, p *phase) (float64, bool) {
 			if p.Views == nil {
 				return 0, false
 			}
 			return p.Views.Median, true
 		}, 0.3, holds}
 	}
-	requests := func(phase string) ceiling {
-		return ceiling{phase, "requests", func(_ *session, p *phase) (float64, bool) { return float64(p.Sent), true }, 0, holds}
+	requests := func(name string) ceiling {
+		return ceiling{name, "requests", func(_ *session, p *phase) (float64, bool) { return float64(p.Sent), true }, 0, holds}
 	}
 	return []ceiling{
 		requests(phaseClosed), median(phaseOverview), median(phaseFilter), median(phaseSearch), median(phaseRelease), requests(phaseOpen),
