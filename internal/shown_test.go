@@ -15,7 +15,9 @@ import (
 
 // TestDeviationsAreShown: every test and scenario that docs/spec/deviations.md names for a
 // difference from helm-controller exists.
-func TestDeviationsAreShown(t *testing.T) { checkTables(t, "../docs/spec/deviations.md", "shown by", 25) }
+func TestDeviationsAreShown(t *testing.T) {
+	checkTables(t, "../docs/spec/deviations.md", "shown by", 25)
+}
 
 // TestPromisesAreTested: every promise, limit and defence in docs/security.md names tests, and they
 // exist. So do those in the text.

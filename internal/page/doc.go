@@ -5,7 +5,7 @@
 //
 //	server.go   Server: listens, with TLS or on loopback only
 //	guard.go    guard: headers, methods, hosts, origins, sizes and times of all requests
-//	limits.go   Limits: rates and numbers of concurrent requests, by address and by user
+//	limits.go   Limits: times, rates and numbers of concurrent requests, by address and by user
 //	rates.go    rates: token buckets by key, in bounded memory
 //
 // Package page/access decides what a user sees, and package page/site has the routes and templates.

@@ -27,9 +27,6 @@ const (
 	maxBodyBytes = 64 << 10
 )
 
-// isStream reports whether a request is for an event stream, which stays open.
-func isStream(r *http.Request) bool { return r.URL.Path == "/events" }
-
 // isForm reports whether a request may be a POST.
 func isForm(r *http.Request) bool { return r.URL.Path == "/login" || r.URL.Path == "/logout" }
 

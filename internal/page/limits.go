@@ -26,6 +26,12 @@ const (
 	maxWait                        = 2 * time.Second
 	// maxStreams is the number of event streams, and maxStreamsOfUser those of one user.
 	maxStreams, maxStreamsOfUser = 200, 16
+
+	// requestTimeout ends a request, and writeTimeout the writing of its answer.
+	requestTimeout = 30 * time.Second
+	writeTimeout   = 40 * time.Second
+	// streamTimeout ends an event stream that does not end by itself. The browser opens another one.
+	streamTimeout = 10 * time.Minute
 )
 
 // Limits limits the requests to the page. It is safe for concurrent use.
@@ -102,6 +108,9 @@ func (l *Limits) leave(v counted) {
 		delete(l.open, v)
 	}
 }
+
+// isStream reports whether a request is for an event stream, which stays open.
+func isStream(r *http.Request) bool { return r.URL.Path == "/events" }
 
 // addressOf returns the address of a client. A host has all addresses of an IPv6 network of 64 bits.
 // Headers about clients are ignored, because clients can set them.

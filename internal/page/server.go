@@ -34,11 +34,6 @@ const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second
 	idleTimeout   = time.Minute
-	// requestTimeout ends a request, and writeTimeout the writing of its answer.
-	requestTimeout = 30 * time.Second
-	writeTimeout   = 40 * time.Second
-	// streamTimeout ends an event stream that does not end by itself. The browser opens another one.
-	streamTimeout = 10 * time.Minute
 	// shutdownTimeout is the time that open requests have at shutdown.
 	shutdownTimeout = 2 * time.Second
 	maxHeaderBytes  = 32 << 10

@@ -50,8 +50,8 @@ func (w *world) pages() http.Handler {
 	return pages
 }
 
-// grant gives a user the right to get and list resources in the namespace of the world.
-func (w *world) grant(user string, rules ...rbacv1.PolicyRule) {
+// grantReads gives a user the right to get and list resources in the namespace of the world.
+func (w *world) grantReads(user string, rules ...rbacv1.PolicyRule) {
 	w.t.Helper()
 	for i := range rules {
 		rules[i].Verbs = []string{"get", "list"}
@@ -104,8 +104,8 @@ func TestPageOfOperation(t *testing.T) {
 	operations := rbacv1.PolicyRule{APIGroups: []string{"ops.vworkspace.io"}, Resources: []string{"operations"}}
 	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}}
 	editor, reader, stranger := w.namespace+"-editor", w.namespace+"-reader", w.namespace+"-stranger"
-	w.grant(editor, releases, operations, pods)
-	w.grant(reader, releases)
+	w.grantReads(editor, releases, operations, pods)
+	w.grantReads(reader, releases)
 	pages, own := w.pages(), "/operations/"+w.namespace+"/once"
 	w.expectPage(pages, editor, "/operations?namespace="+w.namespace, http.StatusOK, []string{`href="` + own + `"`, "Failed", "web-migrate", `href="/releases/` + w.namespace + `/web"`}, nil)
 	w.expectPage(pages, editor, own, http.StatusOK, []string{w.namespace + "/once failed", job.Name, pod.Name, "exit code 3"}, []string{"You may not"})
@@ -138,8 +138,8 @@ func TestPageOfSources(t *testing.T) {
 	group := []string{sourcev1.GroupVersion.Group}
 	all, some, stranger := w.namespace+"-all", w.namespace+"-some", w.namespace+"-stranger"
 	releases := rbacv1.PolicyRule{APIGroups: []string{helmv2.GroupVersion.Group}, Resources: []string{"helmreleases"}}
-	w.grant(all, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"*"}}, releases)
-	w.grant(some, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"ocirepositories"}})
+	w.grantReads(all, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"*"}}, releases)
+	w.grantReads(some, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"ocirepositories"}})
 	pages := w.pages()
 	failing, ready := "row-HelmRepository/"+w.namespace+"/charts", "row-OCIRepository/"+w.namespace+"/app"
 	w.expectPage(pages, all, "/sources?namespace="+w.namespace, http.StatusOK, []string{failing, ready, "no such host &lt;b&gt;", "1.0.0@sha256:", `href="/releases/` + w.namespace + `/app"`}, []string{"could not be read"})

@@ -57,10 +57,6 @@ func (c withLogs) HTTPClient() *http.Client {
 	return h
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // web is the page, for users whose token is their name. The logs of all Pods have a text.
 func (w *world) web(log string) http.Handler {
 	w.t.Helper()
@@ -88,8 +84,8 @@ func (w *world) web(log string) http.Handler {
 	return pages
 }
 
-// fetch returns the page of the release as a user sees it.
-func (w *world) fetch(pages http.Handler, user, query string) string {
+// pageOf returns the page of the release as a user sees it.
+func (w *world) pageOf(pages http.Handler, user, query string) string {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/releases/"+w.namespace+"/app"+query, http.NoBody)
 	r.Header.Set("Authorization", "Bearer "+user)
@@ -101,8 +97,8 @@ func (w *world) fetch(pages http.Handler, user, query string) string {
 	return answer.Body.String()
 }
 
-// expectPage checks texts of a page: those that it has, and those that it does not have.
-func (w *world) expectPage(html string, has, hasNot []string) {
+// expectTexts checks texts of a page: those that it has, and those that it does not have.
+func (w *world) expectTexts(html string, has, hasNot []string) {
 	w.t.Helper()
 	for _, text := range has {
 		if !strings.Contains(html, text) {
@@ -136,18 +132,18 @@ func TestPageOfRelease(t *testing.T) {
 	w.users()
 
 	w.changeNote(hr)
-	w.expectPage(w.fetch(pages, "admin", ""), []string{"is ready: note@1.0.0", "Drifted", "<code>.data.message</code>", "Revision 1", "InstallSucceeded", "<td>Secret/passwords</td>"}, []string{secret})
+	w.expectTexts(w.pageOf(pages, "admin", ""), []string{"is ready: note@1.0.0", "Drifted", "<code>.data.message</code>", "Revision 1", "InstallSucceeded", "<td>Secret/passwords</td>"}, []string{secret})
 
 	w.failUpgrade(hr)
-	w.expectPage(w.fetch(pages, "admin", "?from=1&to=2"), []string{
+	w.expectTexts(w.pageOf(pages, "admin", "?from=1&to=2"), []string{
 		"is failing (UpgradeFailed)", "CrashLoop", "fatal: password *** &lt;b&gt;refused&lt;/b&gt;", "Revision 2", "by upgrade", "&#43;  message: two", "Runbook",
 		`<summary>Deployment`, "app-1-x",
 	}, []string{secret, "<b>"})
-	w.expectPage(w.fetch(pages, "nosecrets", "?from=1&to=2"), []string{
+	w.expectTexts(w.pageOf(pages, "nosecrets", "?from=1&to=2"), []string{
 		"CrashLoop", "fatal: password ***", "you need the right to get secrets in namespace " + w.namespace, "you need the right to list secrets in namespace " + w.namespace,
 		"only what the status has of them", "Revision 2",
 	}, []string{secret, "message: two", "Secret/passwords\": "})
-	w.expectPage(w.fetch(pages, "nologs", ""), []string{"you need the right to get pods/log", "Revision 2", "<td>inline</td>"}, []string{secret, "fatal:"})
+	w.expectTexts(w.pageOf(pages, "nologs", ""), []string{"you need the right to get pods/log", "Revision 2", "<td>inline</td>"}, []string{secret, "fatal:"})
 }
 
 // users binds the rights of the users of the page.

@@ -49,7 +49,9 @@ const (
 	deleted = "deleted"
 )
 
-func visitors() []string { return []string{viewer, editor, unprivileged, anonymous, guest, wrong, deleted} }
+func visitors() []string {
+	return []string{viewer, editor, unprivileged, anonymous, guest, wrong, deleted}
+}
 
 // recorder records the requests of the page to the API server.
 type recorder struct {

@@ -7,4 +7,5 @@
 //	hub.go      Hub: open streams, and the changes that informers report
 //	stream.go   one stream: its events, heartbeats and end
 //	pending.go  the changes that a stream has not sent yet
+//	kind.go     Kind: what is reported, and the rights for it
 package live

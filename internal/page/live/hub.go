@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,19 +26,6 @@ const linger = 10 * time.Second
 type Informers interface {
 	GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
-
-// Kind is a kind whose changes are reported.
-type Kind struct {
-	Object client.Object
-	// Resource is that of the objects. Users must have the right to get it.
-	Resource schema.GroupVersionResource
-	// Path is the beginning of the paths of pages. The page of an object has the path
-	// <Path><namespace>/<name>.
-	Path string
-}
-
-// May reports whether the user of a stream may get a resource in a namespace.
-type May func(ctx context.Context, resource schema.GroupVersionResource, namespace string) (bool, error)
 
 // Hub reports changes of objects to open streams. Only while there are streams, it has event handlers
 // at the informers. It is safe for concurrent use.
