@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/page/site"
@@ -104,7 +105,8 @@ func TestPageOfOperation(t *testing.T) {
 	operations := rbacv1.PolicyRule{APIGroups: []string{"ops.vworkspace.io"}, Resources: []string{"operations"}}
 	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}}
 	editor, reader, stranger := w.namespace+"-editor", w.namespace+"-reader", w.namespace+"-stranger"
-	w.grantReads(editor, releases, operations, pods)
+	plans := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.Group}, Resources: []string{"releaseplans"}}
+	w.grantReads(editor, releases, operations, pods, plans)
 	w.grantReads(reader, releases)
 	pages, own := w.pages(), "/operations/"+w.namespace+"/once"
 	w.expectPage(pages, editor, "/operations?namespace="+w.namespace, http.StatusOK, []string{`href="` + own + `"`, "Failed", "web-migrate", `href="/releases/` + w.namespace + `/web"`}, nil)

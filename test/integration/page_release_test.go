@@ -190,7 +190,8 @@ func (w *world) failUpgrade(hr *helmv2.HelmRelease) {
 	w.publish("app", "1.1.0", pack(w.t, "note", "1.1.0", map[string]string{"templates/all.yaml": note + stageDeploy}))
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout, hr.Spec.Values = &metav1.Duration{Duration: 4 * time.Second}, rawValues(w.t, map[string]any{"message": "two"})
-		hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
+		// The failed revision stays, with its objects.
+		hr.Spec.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure, RetryInterval: &metav1.Duration{Duration: time.Hour}}}
 	})
 	w.must(<-done)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "CrashLoop")

@@ -108,8 +108,8 @@ func (w *world) servePages() *pages {
 	reviews, err := client.New(config, client.Options{Scheme: controller.Scheme(), Mapper: suite.client.RESTMapper()})
 	w.must(err)
 	source := &access.Source{
-		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, As: access.AsRelease(finder.Find, controller.Scheme()),
-		Scheme: controller.Scheme(), Now: time.Now,
+		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Find, controller.Scheme()),
+		Scheme: controller.Scheme(), Now: time.Now, Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
 	}
 	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})
 	w.must(err)

@@ -47,6 +47,8 @@ func (s *site) toLogin(w http.ResponseWriter, r *http.Request) {
 		target += "?" + url.Values{"to": {to}}.Encode()
 	}
 	w.Header().Set("Cache-Control", "no-store")
+	// Without a type, the answer has no body.
+	w.Header()["Content-Type"] = nil
 	http.Redirect(w, r, target, http.StatusSeeOther)
 }
 
