@@ -265,6 +265,6 @@ func (b tab) crawl(on func(tab)) (paths []string) {
 // names returns the IDs of elements with a prefix.
 func (b tab) names(prefix string) (names []string) {
 	b.Helper()
-	b.eval(fmt.Sprintf(`[...document.querySelectorAll("[id^=%q]")].map((e) => e.id.slice(%d))`, prefix, len(prefix)), &names)
+	b.eval(fmt.Sprintf(`[...document.querySelectorAll("[id^='%s']")].map((e) => e.id.slice(%d))`, prefix, len(prefix)), &names)
 	return names
 }
