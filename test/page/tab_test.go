@@ -198,7 +198,7 @@ func (b tab) clean() {
 const overflow = `(() => {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width) return [];
-  return [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > width + 0.5 && !e.closest(".scroll, pre, .hidden, .skip"))
+  return [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > width + 0.5 && !e.closest(".scroll, pre, .visually-hidden, .skip"))
     .slice(0, 5).map((e) => e.outerHTML.slice(0, 200));
 })()`
 
