@@ -17,7 +17,7 @@ $(if $(RACE),,$(warning no C compiler is found: the tests run without the race d
 # down 10 to 50 times.
 PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,diagnosis hookjob operation plan policy readiness release render/postrender scenario served status values)
 # All packages whose tests need no cluster.
-FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... soak/...)
+FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... run/... soak/...)
 # The other suites use the control plane in bin/cluster. Their results are never cached.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -62,7 +62,7 @@ REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast test-integration test-e2e test-guide test-page screenshots e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
+.PHONY: help run run-build test test-long test-fast test-integration test-e2e test-guide test-page screenshots e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -75,12 +75,14 @@ include hack/generate.mk
 
 # KUBECONFIG is read from make's command line only, because the one in the environment is for real
 # clusters.
-run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
-	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
+run: build run-build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build build-race e2e-build chaos-build attacks-build reference-build ## Run all tests.
+run-build: plugin
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
+
+test: cluster-build build build-race run-build e2e-build chaos-build attacks-build reference-build ## Run all tests.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
 		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" alone "$(SUITE_alone)" \
 		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" page "$(SUITE_page)" guide "$(SUITE_guide)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
@@ -120,7 +122,7 @@ test-node-here: node-build build-race
 	@hack/image.sh '$(BIN)/image.tar'
 	@hack/suites.sh machine "$(SUITE_machine)" node "$(SUITE_node)"
 
-test-guide: cluster-build build-race reference-build ## Run the commands of docs/from-flux.md and docs/running.md.
+test-guide: cluster-build build-race run-build reference-build ## Run the commands of docs/tutorial.md, docs/from-flux.md and docs/running.md.
 	@$(SUITE_guide) -v
 
 test-page: cluster-build build-race ## Test the web page in Chromium.

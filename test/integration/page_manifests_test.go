@@ -6,6 +6,7 @@ package integration
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -37,13 +39,14 @@ func pageWithLeastPrivilege(t *testing.T, path string) {
 	d := deploymentIn(t, least)
 	address, err := harness.FreeAddress(t.Context())
 	w.must(err)
-	files, browser := w.certificate()
-	p := w.run(path, d, "--ui-addr="+address, "--ui-tls-cert-file="+files+"/tls.crt", "--ui-tls-key-file="+files+"/tls.key")
+	files := w.certificate()
+	certificate := filepath.Join(files, corev1.TLSCertKey)
+	p := w.run(path, d, "--ui-addr="+address, "--ui-tls-cert-file="+certificate, "--ui-tls-key-file="+filepath.Join(files, corev1.TLSPrivateKeyKey))
 	w.untilServes(p, "http://"+p.health+"/readyz")
 	w.untilLeads(d.Namespace)
 	w.account("tenant", "configmaps", "secrets")
-	w.publish("shown", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("shown", nil, as("tenant"))
+	w.publish("seldom", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("seldom", nil, as("tenant"))
 	w.untilReady(hr)
 	viewer, stranger := w.token("viewer"), w.token("stranger")
 	w.must(suite.client.Create(t.Context(), &rbacv1.RoleBinding{
@@ -51,7 +54,7 @@ func pageWithLeastPrivilege(t *testing.T, path string) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "viewer"}},
 	}))
-	release := "/releases/" + w.namespace + "/shown"
+	release := "/releases/" + w.namespace + "/seldom"
 	for _, tc := range []struct {
 		token, route string
 		code         int
@@ -64,8 +67,8 @@ func pageWithLeastPrivilege(t *testing.T, path string) {
 		{"", "/", http.StatusSeeOther, false},
 		{"wrong", release, http.StatusSeeOther, false},
 	} {
-		code, body := w.fetch(browser, "https://"+address+tc.route, tc.token)
-		if shown := strings.Contains(body, "shown"); code != tc.code || shown != tc.shown {
+		code, body := w.page("https://"+address+tc.route, tc.token, certificate)
+		if shown := strings.Contains(body, "seldom"); code != tc.code || shown != tc.shown {
 			t.Errorf("%s with %.6q is answered by %d, and shows the release: %v; want %d, %v\n%s", tc.route, tc.token, code, shown, tc.code, tc.shown, body)
 		}
 	}
@@ -87,25 +90,22 @@ func (w *world) withPage() []*unstructured.Unstructured {
 	return objects
 }
 
-// certificate returns a folder with a certificate and its key, as in a Secret, and a client that
-// trusts it and follows no redirects.
-func (w *world) certificate() (dir string, browser *http.Client) {
+// certificate returns a folder with a certificate for loopback and its key, as in a Secret.
+func (w *world) certificate() string {
 	w.t.Helper()
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	pair := server.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	w.must(err)
-	dir = w.t.TempDir()
+	dir := w.t.TempDir()
 	for name, block := range map[string]*pem.Block{
 		corev1.TLSCertKey:       {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
 		corev1.TLSPrivateKeyKey: {Type: "PRIVATE KEY", Bytes: key},
 	} {
 		w.must(os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
 	}
-	browser = server.Client()
-	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return dir, browser
+	return dir
 }
 
 // token returns a token of a new ServiceAccount.
@@ -118,18 +118,17 @@ func (w *world) token(name string) string {
 	return request.Status.Token
 }
 
-// fetch returns the answer of the page to a request with a token.
-func (w *world) fetch(browser *http.Client, url, token string) (code int, body string) {
+// page returns the answer of the web page to a request with a token. Redirects are not followed.
+func (w *world) page(url, token, certificate string) (code int, body string) {
 	w.t.Helper()
+	browser, err := rest.HTTPClientFor(&rest.Config{BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAFile: certificate}})
+	w.must(err)
+	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, url, http.NoBody)
 	w.must(err)
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
 	answer, err := browser.Do(request)
 	w.must(err)
-	defer answer.Body.Close()
 	raw, err := io.ReadAll(answer.Body)
-	w.must(err)
+	w.must(errors.Join(err, answer.Body.Close()))
 	return answer.StatusCode, string(raw)
 }
