@@ -187,6 +187,9 @@ var generated = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`), "<time>"},
 	{regexp.MustCompile(`sha256:[0-9a-f]+`), "<digest>"},
+	{regexp.MustCompile(`\+[0-9a-f]{12}\b`), "+<digest>"},
+	// The state of the Deployment depends on when it is read.
+	{regexp.MustCompile(`(Pending termination|Updated|Available|Ready|Replicas): \d+(/\d+)?`), "<replicas>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
 	{regexp.MustCompile(`\bhello-[0-9a-z]{8,10}(-[0-9a-z]{5})?\b`), "<pod>"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m)(\d+s)?\b`), "<duration>"},
