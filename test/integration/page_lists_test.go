@@ -14,6 +14,7 @@ import (
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,6 +64,21 @@ func (w *world) grantReads(user string, rules ...rbacv1.PolicyRule) {
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}))
+	w.untilAllowed(user, rules[0])
+}
+
+// untilAllowed waits until the API server has noticed a new right: reviews before are cached for 30 s.
+func (w *world) untilAllowed(user string, right rbacv1.PolicyRule) {
+	w.t.Helper()
+	untilTrue(w, "the right of "+user, func() bool {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: w.namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
+			},
+		}}
+		w.must(suite.client.Create(w.t.Context(), review))
+		return review.Status.Allowed
+	})
 }
 
 func (w *world) expectPage(pages http.Handler, user, path string, code int, parts, absent []string) {
