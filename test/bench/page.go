@@ -125,7 +125,7 @@ func (b *bench) get(ctx context.Context, path string, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	if _, err := io.Copy(to, answer.Body); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,7 +36,9 @@ func (w *world) pages() http.Handler {
 		return &read.Reader{
 			Client: suite.client, Mapper: suite.client.RESTMapper(),
 			Examine: func(context.Context, release.DiagnosisRequest) *release.Diagnosis { return nil },
-			Stored:  func(context.Context, release.Target, int) (*read.Record, error) { return nil, nil },
+			Stored: func(context.Context, release.Target, int) (*read.Record, error) {
+				return nil, errors.New("no revision is read here")
+			},
 		}, nil
 	}
 	pages, err := site.New(site.Options{
@@ -151,7 +154,9 @@ func TestPageOfSources(t *testing.T) {
 	repository.Status.Artifact = &fluxmeta.Artifact{URL: "http://localhost/x", Path: "x", Digest: "sha256:" + strings.Repeat("a", 64), Revision: "sha256:abc", LastUpdateTime: metav1.Now()}
 	apimeta.SetStatusCondition(&repository.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "Failed", Message: "no such host <b>"})
 	w.must(suite.client.Status().Update(t.Context(), repository))
-	t.Cleanup(func() { _ = suite.client.Delete(context.Background(), repository, client.GracePeriodSeconds(0)) })
+	t.Cleanup(func() {
+		_ = suite.client.Delete(context.WithoutCancel(t.Context()), repository, client.GracePeriodSeconds(0))
+	})
 
 	group := []string{sourcev1.GroupVersion.Group}
 	all, some, stranger := w.namespace+"-all", w.namespace+"-some", w.namespace+"-stranger"
