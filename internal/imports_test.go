@@ -69,6 +69,7 @@ func mayImport() map[string][]string {
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics", "status/message"},
 		"diagnosis":                         {"readiness", "redaction"},
 		"diagnosis/evidence":                {"diagnosis", "redaction", "release"},
+		"diff":                              {"chart", "cluster", "drift", "helm", "inputs", "plan", "redaction", "release", "view", "view/manifest", "view/read", "worker"},
 		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
 		"fair":                              {},
@@ -113,7 +114,7 @@ func mayImport() map[string][]string {
 		"status/suspension":                 {"release", "status"},
 		"values":                            {"bounded"},
 		"version":                           {},
-		"view":                              {"diagnosis", "plan", "redaction", "release"},
+		"view":                              {"diagnosis", "plan", "redaction", "release", "view/manifest"},
 		"view/doctor":                       {"view"},
 		"view/manifest":                     {"bounded", "redaction"},
 		"view/overview":                     {"view"},
@@ -150,7 +151,7 @@ func pure() map[string][]string {
 		"status/message":    {"k8s.io/apimachinery/pkg", packages + "release"},
 		"status/suspension": {"k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
 		// The state of a suspended or held release is decided in release.
-		"view":          {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "redaction", packages + "release"},
+		"view":          {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "redaction", packages + "release", packages + "view/manifest"},
 		"view/doctor":   {"k8s.io/apimachinery/pkg", packages + "view"},
 		"view/manifest": {"github.com/pmezard/go-difflib/difflib", "sigs.k8s.io/yaml", packages + "bounded", packages + "redaction"},
 		"view/overview": {"k8s.io/apimachinery/pkg", packages + "view"},
@@ -309,7 +310,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: []string{"helm.sh/helm"},
 			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
-			indirect:  []string{"chart", "inputs", "controller", "page", "view/read", "cli", "main"},
+			indirect:  []string{"chart", "diff", "inputs", "controller", "page", "view/read", "cli", "main"},
 		},
 		{
 			// They are large, and inspect the machine when they are initialized.
