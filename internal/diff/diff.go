@@ -57,6 +57,10 @@ func New(o Options) *Differ {
 	return &Differ{Options: o, runner: helm.NewRunner(o.Charts, o.Workers, nil, o.Now)}
 }
 
+// Defaults returns the settings of a controller with the defaults of all flags. Sources of all kinds are
+// allowed: the controller refuses those that it does not allow.
+func Defaults() inputs.Settings { return inputs.Settings{ExternalArtifacts: true} }
+
 // Query is the input of a diff.
 type Query struct {
 	// Release is the HelmRelease, as it is stored or proposed.
@@ -262,7 +266,9 @@ func (s *subject) job(action release.Action) helm.Job {
 	}
 }
 
-func (s *subject) origin() helm.Origin { return helm.Origin{Name: s.hr.Name, Namespace: s.hr.Namespace} }
+func (s *subject) origin() helm.Origin {
+	return helm.Origin{Name: s.hr.Name, Namespace: s.hr.Namespace}
+}
 
 // drift compares live objects with the newest revision; nil if there is none.
 func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
@@ -291,4 +297,3 @@ func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
 		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Changed },
 	})
 }
-

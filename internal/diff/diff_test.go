@@ -224,7 +224,10 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent := false
-		transport := ReadOnly(roundTripper(func(*http.Request) (*http.Response, error) { sent = true; return &http.Response{Body: http.NoBody}, nil }))
+		transport := ReadOnly(roundTripper(func(*http.Request) (*http.Response, error) {
+			sent = true
+			return &http.Response{Body: http.NoBody}, nil
+		}))
 		resp, err := transport.RoundTrip(req)
 		if sent != want || (err == nil) != want {
 			t.Errorf("%s: sent %t, error %v", request, sent, err)

@@ -208,4 +208,3 @@ func brief(d view.Diff) []string {
 	}
 	return all
 }
-
