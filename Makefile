@@ -17,7 +17,7 @@ $(if $(RACE),,$(warning no C compiler is found: the tests run without the race d
 # down 10 to 50 times.
 PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,diagnosis hookjob operation plan policy readiness release render/postrender scenario served status values)
 # All packages whose tests need no cluster.
-FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... soak/...)
+FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... run/... soak/...)
 # The other suites use the control plane in bin/cluster. Their results are never cached.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -52,13 +52,17 @@ SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(B
 SUITE_guide = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
 	go test $(RACE) -count=1 -timeout=15m ./test/guide
 
+# The web page in Chromium. hack/page.sh fetches it.
+PAGE = $(WITH_CLUSTER) hack/page.sh '$(BIN)' go test $(RACE) -count=1 -timeout=10m
+SUITE_page = $(PAGE) ./test/page
+
 # A tag, or the commit and whether files were changed.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast test-integration test-e2e test-guide e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
+.PHONY: help run run-build test test-long test-fast test-integration test-e2e test-guide test-page screenshots e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -71,15 +75,17 @@ include hack/generate.mk
 
 # KUBECONFIG is read from make's command line only, because the one in the environment is for real
 # clusters.
-run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
-	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
+run: build run-build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build build-race e2e-build chaos-build attacks-build reference-build ## Run all tests.
+run-build: plugin
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
+
+test: cluster-build build build-race run-build e2e-build chaos-build attacks-build reference-build ## Run all tests.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
 		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" alone "$(SUITE_alone)" \
-		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" guide "$(SUITE_guide)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
+		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" page "$(SUITE_page)" guide "$(SUITE_guide)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
 
 # Not a part of `make test`, which runs the same tests with fewer repetitions.
 LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestPlansEqualChanges|TestUpgradeWaitsForOperation)$$
@@ -116,8 +122,15 @@ test-node-here: node-build build-race
 	@hack/image.sh '$(BIN)/image.tar'
 	@hack/suites.sh machine "$(SUITE_machine)" node "$(SUITE_node)"
 
-test-guide: cluster-build build-race reference-build ## Run the commands of docs/from-flux.md and docs/running.md.
+test-guide: cluster-build build-race run-build reference-build ## Run the commands of docs/tutorial.md, docs/from-flux.md and docs/running.md.
 	@$(SUITE_guide) -v
+
+test-page: cluster-build build-race ## Test the web page in Chromium.
+	@$(SUITE_page) -v
+
+# The controller without the race detector has a version.
+screenshots: cluster-build build ## Write the pictures of the web page in docs/images, with Debian's Chromium.
+	@$(subst pintle-race,pintle,$(PAGE)) ./test/page -run='^TestPage$$/^pictures$$' -args -pictures='$(ROOT)/docs/images'
 
 # TestReference is not a part of `make test`. The CRD of HelmRelease is that of helm-controller.
 REFERENCE := github.com/fluxcd/helm-controller
@@ -142,10 +155,10 @@ flux-build:
 	@hack/flux.sh '$(BIN)/flux'
 
 # Like KUBECONFIG, its variables are read from the command line only.
-bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...
+bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...
 	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
-		--n '$(or $(call cluster-value,N),100)' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
+		--n '$(or $(call cluster-value,N),$(if $(filter page,$(call cluster-value,SUITE)),3000,100))' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
 		--idle '$(or $(call cluster-value,IDLE),60s)' --json '$(call cluster-value,JSON)' \
 		--suite '$(call cluster-value,SUITE)' --crds '$(or $(call cluster-value,CRDS),0)' --charts '$(or $(call cluster-value,CHARTS),1)' \
 		--unready '$(or $(call cluster-value,UNREADY),0)' --unready-timeout '$(or $(call cluster-value,UNREADY_TIMEOUT),2m)' \

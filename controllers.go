@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -39,6 +40,8 @@ type controllerOptions struct {
 	Workers worker.Caller
 	// Clusters are the connections to the clusters of releases.
 	Clusters *cluster.Connections
+	// Operations is true while the controller of Operations runs.
+	Operations *atomic.Bool
 }
 
 // addControllers adds both controllers and their parts to the manager.
@@ -77,6 +80,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		OperationTimeout:     o.OperationTimeout,
 		ClusterID:            o.ClusterID,
 		Observe:              observeAs(o.Options),
+		OperationsServed:     func() { o.Operations.Store(true) },
 	})
 }
 

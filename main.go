@@ -21,6 +21,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/flowcontrol"
@@ -84,7 +85,7 @@ func run() error {
 		return err
 	}
 	defer workers.Close()
-	parts := controllerOptions{Options: o, Config: config, Election: election, Metrics: m, Sender: sender, Workers: workers}
+	parts := controllerOptions{Options: o, Config: config, Election: election, Metrics: m, Sender: sender, Workers: workers, Operations: &atomic.Bool{}}
 	parts.Clusters = newConnections(parts)
 	if err := errors.Join(addControllers(mgr, parts), addPage(mgr, parts)); err != nil {
 		return err

@@ -7,21 +7,24 @@ import (
 	"os"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/page"
 	"github.com/pintle-dev/pintle/internal/page/access"
+	"github.com/pintle-dev/pintle/internal/page/live"
 	"github.com/pintle-dev/pintle/internal/page/site"
 	"github.com/pintle-dev/pintle/internal/version"
 )
-
-// pageQPS and pageBurst limit the requests of the page to the API server: those for rights of users.
-const pageQPS, pageBurst = 20, 100
 
 // addPage adds the web page to the manager, if there is one. It has a client of its own: each replica
 // serves the page, and the manager's client writes only while it leads.
@@ -30,7 +33,8 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		return nil
 	}
 	config := rest.CopyConfig(o.Config)
-	config.QPS, config.Burst = pageQPS, pageBurst
+	// The page bounds the number of concurrent reviews instead.
+	config.QPS, config.Burst = -1, -1
 	reviews, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return err
@@ -39,17 +43,36 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads: cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 	}
-	users := &access.Authenticator{Writer: reviews, Anonymous: o.UI.AnonymousUser}
-	handler, err := site.New(site.Options{
-		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Health: health(mgr, o),
+	users := access.NewAuthenticator(reviews, o.UI.AnonymousUser, time.Now)
+	limits, log := page.NewLimits(time.Now), ctrl.Log.WithName("page")
+	pages, err := site.New(site.Options{
+		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Enter: limits.Enter, Health: health(mgr, o),
+		Live: live.New(mgr.GetCache(), liveKinds(o), time.Now),
 		Source: &access.Source{
-			Rights: &access.Rights{Writer: reviews}, Kept: mgr.GetClient(), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, KeepsOperations: o.Operations.Load,
+			Lists: access.NewLists(reviews, o.watchedNamespace(), time.Now), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Log: log,
 		},
 	})
 	if err != nil {
 		return err
 	}
-	return mgr.Add(&page.Server{Address: o.UI.Address, CertFile: o.UI.CertFile, KeyFile: o.UI.KeyFile, Handler: handler})
+	return mgr.Add(&page.Server{Address: o.UI.Address, CertFile: o.UI.CertFile, KeyFile: o.UI.KeyFile, Site: pages, Limits: limits, Log: log})
+}
+
+// liveKinds returns the kinds whose changes are reported to open pages. The controller watches them.
+func liveKinds(o controllerOptions) []live.Kind {
+	kinds := []live.Kind{
+		{Object: &helmv2.HelmRelease{}, Resource: helmv2.GroupVersion.WithResource("helmreleases"), Path: "/releases/"},
+		{Object: &opsv1alpha1.Operation{}, Resource: opsv1alpha1.GroupVersion.WithResource("operations"), Path: "/operations/"},
+	}
+	for _, k := range inputs.SourceKinds() {
+		if !k.Gated || o.Gates.ExternalArtifact {
+			resource, _ := apimeta.UnsafeGuessKindToResource(sourcev1.GroupVersion.WithKind(k.Name))
+			kinds = append(kinds, live.Kind{Object: k.New(), Resource: resource, Path: "/sources/" + k.Name + "/"})
+		}
+	}
+	return kinds
 }
 
 // health returns a function that reads the state of this replica from memory.

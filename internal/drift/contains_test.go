@@ -6,6 +6,7 @@ package drift
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -93,6 +94,9 @@ func TestContains(t *testing.T) {
 			if got := Contains(parse(t, tc.live), parse(t, tc.desired)); got != tc.want {
 				t.Error(got)
 			}
+			if paths := Differing(parse(t, tc.live), parse(t, tc.desired)); (len(paths) == 0) != tc.want {
+				t.Errorf("the paths that differ are %q", paths)
+			}
 		})
 	}
 	if !Contains(nil, nil) {
@@ -100,6 +104,30 @@ func TestContains(t *testing.T) {
 	}
 	if Contains(map[string]any{"a": int32(1)}, map[string]any{"a": int32(1)}) {
 		t.Error("a value of a type that JSON does not produce counts as contained")
+	}
+}
+
+// TestDiffering: the paths lead to the innermost field that differs, and have no values.
+func TestDiffering(t *testing.T) {
+	for name, tc := range map[string]struct{ live, desired, want string }{
+		"Fields": {
+			"spec: {replicas: 1, paused: true}\ndata: {a: x}", "spec: {replicas: 2, paused: true}\ndata: {a: secret, b: secret}", ".data.a .data.b .spec.replicas",
+		},
+		"Named": {
+			"spec: {containers: [{name: app, image: a, env: [{name: A, value: b}]}, {name: log}]}",
+			"spec: {containers: [{name: app, image: b, env: [{name: A, value: secret}]}, {name: log}]}",
+			`.spec.containers[name="app"].env[name="A"].value .spec.containers[name="app"].image`,
+		},
+		"Index":    {"ports: [{port: 80}]", "ports: [{port: 81}]", ".ports[0].port"},
+		"Length":   {"args: [a]", "args: [a, b]", ".args"},
+		"Labels":   {"metadata: {labels: {a: x}}", "metadata: {labels: {a: y}, annotations: {b/c: d}}", ".metadata.annotations .metadata.labels.a"},
+		"Added":    {"spec: {selector: {a: x, b: y}}", "spec: {selector: {a: x}}", ".spec.selector"},
+		"Absent":   {"a: 1", "spec: {a: 1}", ".spec"},
+		"Metadata": {"a: 1", "metadata: x", ".metadata"},
+	} {
+		if got := strings.Join(Differing(parse(t, tc.live), parse(t, tc.desired)), " "); got != tc.want {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 
@@ -158,7 +186,9 @@ func FuzzContains(f *testing.F) {
 		if json.Unmarshal(a, &live) != nil || json.Unmarshal(b, &desired) != nil {
 			return
 		}
-		Contains(live, desired)
+		if paths := Differing(live, desired); (len(paths) == 0) != Contains(live, desired) {
+			t.Errorf("the paths that differ are %q", paths)
+		}
 		if !Contains(desired, desired) && desired["metadata"] == nil {
 			t.Errorf("%s does not contain itself", b)
 		}

@@ -27,6 +27,7 @@
 //	autoscaler.go the autoscaler of an object, and the fields that are left to it
 //	fields.go     managedFields, and values at paths
 //	values.go     values as text, and parts of values
+//	differing.go  Differing: the fields that need a dry run
 //	contains.go   Contains: the comparison that needs no dry run
 //
 // The functions of override.go and below are pure: they keep nothing and do not change their

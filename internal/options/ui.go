@@ -6,7 +6,9 @@ package options
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"strconv"
 )
 
 // UI configures the web page. The zero value serves none.
@@ -22,15 +24,27 @@ type UI struct {
 
 func (u *UI) validate() error {
 	if u.Address == "" {
+		if u.CertFile != "" || u.KeyFile != "" || u.AnonymousUser != "" {
+			return errors.New("--ui-tls-cert-file, --ui-tls-key-file and --ui-anonymous-user need --ui-addr")
+		}
 		return nil
 	}
-	address, err := netip.ParseAddrPort(u.Address)
-	loopback := err == nil && address.Addr().IsLoopback()
+	host, port, err := net.SplitHostPort(u.Address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	switch {
+	case err != nil:
+		return fmt.Errorf("--ui-addr=%s: not a host and a port, such as :9443, 127.0.0.1:9443 or [::1]:9443", u.Address)
 	case (u.CertFile == "") != (u.KeyFile == ""):
 		return errors.New("--ui-tls-cert-file and --ui-tls-key-file: both or none")
-	case u.CertFile == "" && !loopback:
-		return fmt.Errorf("--ui-addr=%s: without --ui-tls-cert-file, only an IP address of loopback, such as 127.0.0.1:9443", u.Address)
+	case u.CertFile == "" && !isLoopback(host):
+		return fmt.Errorf("--ui-addr=%s: without --ui-tls-cert-file, only an address of loopback, such as 127.0.0.1:9443, [::1]:9443 or localhost:9443", u.Address)
 	}
 	return nil
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }

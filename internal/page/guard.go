@@ -3,18 +3,106 @@
 
 package page
 
-import "net/http"
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
 
-// policy is the content security policy: nothing from elsewhere, and no inline script.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"github.com/go-logr/logr"
+)
 
-// guarded adds the headers of all answers.
-func guarded(next http.Handler) http.Handler {
+// Site has the pages.
+type Site interface {
+	http.Handler
+	// Refuse writes the page of an error. The text is for the user.
+	Refuse(w http.ResponseWriter, r *http.Request, code int, text string)
+}
+
+const (
+	// policy is the content security policy: nothing from elsewhere, and no inline script.
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	// maxBodyBytes is the size of the largest body, which is the form of the login.
+	maxBodyBytes = 64 << 10
+)
+
+// isForm reports whether a request may be a POST.
+func isForm(r *http.Request) bool { return r.URL.Path == "/login" || r.URL.Path == "/logout" }
+
+// guard returns a handler that refuses requests before the site sees them, and limits the others.
+func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler {
+	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		next.ServeHTTP(w, r)
+		setHeaders(w.Header(), secure)
+		defer func() {
+			if cause := recover(); cause != nil {
+				log.Info("panic of the web page", "path", r.URL.Path, "cause", cause)
+				site.Refuse(w, r, http.StatusInternalServerError, "This page could not be made.")
+			}
+		}()
+		code, text := checked(r, secure)
+		if code == 0 && origins.Check(r) != nil {
+			code, text = http.StatusForbidden, "This form was sent by another site."
+		}
+		if code != 0 {
+			site.Refuse(w, r, code, text)
+			return
+		}
+		leave, code, text := limits.admit(r)
+		if code != 0 {
+			w.Header().Set("Retry-After", "2")
+			site.Refuse(w, r, code, text)
+			return
+		}
+		defer leave()
+		timeout := requestTimeout
+		if isStream(r) {
+			timeout = streamTimeout
+			_ = http.NewResponseController(w).SetWriteDeadline(limits.now().Add(streamTimeout + writeTimeout - requestTimeout))
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+		site.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// setHeaders sets the headers of all answers.
+func setHeaders(h http.Header, secure bool) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	if secure {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// checked returns the status code and text of the answer to a request that is refused; 0 for others.
+func checked(r *http.Request, secure bool) (int, string) {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || !isForm(r)):
+		return http.StatusMethodNotAllowed, "This page is read-only."
+	case r.ContentLength > maxBodyBytes:
+		return http.StatusRequestEntityTooLarge, "This request is too large."
+	case !secure && !isLoopback(r.Host):
+		// The name of another site may resolve to an address of loopback.
+		return http.StatusMisdirectedRequest, "Without TLS, this page answers to localhost and addresses of loopback only."
+	}
+	return 0, ""
+}
+
+// isLoopback reports whether the host of a request, with or without a port, is one of loopback.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	address, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
 }

@@ -5,19 +5,29 @@ package page
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
 // Server serves the page. It implements manager.Runnable.
 type Server struct {
 	// Address is the address to listen on.
 	Address string
-	// CertFile and KeyFile are those of TLS. Without them, the address must be one of loopback.
+	// CertFile and KeyFile are those of TLS. They are read again when they change. Without them, the
+	// address must be one of loopback.
 	CertFile, KeyFile string
-	Handler           http.Handler
+	Site              Site
+	Limits            *Limits
+	Log               logr.Logger
 }
 
 const (
@@ -38,8 +48,31 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.serve(ctx, listener)
+}
+
+// serve serves the page until ctx ends, and closes the listener.
+func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+	secure := s.CertFile != ""
+	if secure {
+		certificates, err := certwatcher.New(s.CertFile, s.KeyFile)
+		if err != nil {
+			return errors.Join(fmt.Errorf("certificate of the web page: %w", err), listener.Close())
+		}
+		go func() {
+			if err := certificates.Start(ctx); err != nil {
+				s.Log.Error(err, "changes of the certificate are not noticed", "file", s.CertFile)
+			}
+		}()
+		listener = tls.NewListener(listener, &tls.Config{
+			MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: certificates.GetCertificate,
+		})
+	} else if a, ok := listener.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		return errors.Join(fmt.Errorf("the web page without TLS listens on loopback only, not on %s", listener.Addr()), listener.Close())
+	}
 	server := &http.Server{
-		Handler: guarded(s.Handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: guard(s.Site, s.Limits, secure, s.Log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	go func() {
@@ -50,13 +83,8 @@ func (s *Server) Start(ctx context.Context) error {
 			_ = server.Close()
 		}
 	}()
-	if s.CertFile != "" {
-		err = server.ServeTLS(listener, s.CertFile, s.KeyFile)
-	} else {
-		err = server.Serve(listener)
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
 	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return nil
 }

@@ -7,16 +7,17 @@
 //
 // Files, top-down:
 //
-//	why.go      Why: the cause, conditions and events of one HelmRelease
-//	next.go     the state in one sentence, and what happens next
-//	values.go   the values of a release, and their layers
-//	remedy.go   what to do about a reason
-//	plan.go     Plan: a ReleasePlan
-//	diff.go     Diff: what an action would change
-//	tree.go     Tree: the objects of a release, and what they own
-//	history.go  the revisions of a release
-//	release.go  Release: one HelmRelease in a list
-//	state.go    State: the state of a HelmRelease in one word
-//	waits.go    what a release waits for
-//	objects.go  references to objects
+//	why.go       Why: the cause, conditions and events of one HelmRelease
+//	next.go      the state in one sentence, and what happens next
+//	values.go    the values of a release, and their layers
+//	remedy.go    what to do about a reason
+//	plan.go      Plan: a ReleasePlan
+//	diff.go      Diff: what an action would change
+//	tree.go      Tree: the objects of a release, and what they own
+//	timeline.go  events and revisions in one list
+//	history.go   the revisions of a release
+//	release.go   Release: one HelmRelease in a list
+//	state.go     State: the state of a HelmRelease in one word
+//	waits.go     what a release waits for
+//	objects.go   references to objects
 package view

@@ -56,6 +56,21 @@ func PlanOf(p *v1alpha1.ReleasePlan) Plan {
 	return v
 }
 
+// Versions returns the charts before and after the action of a plan.
+func (v Plan) Versions() string {
+	from, to := "nothing", "nothing"
+	if p := v.Content.From; p != nil {
+		from = fmt.Sprintf("%s (revision %d)", p.Chart, p.Revision)
+	}
+	if p := v.Content.To; p != nil {
+		to = p.Chart
+		if p.Source != "" {
+			to += " (source " + p.Source + ")"
+		}
+	}
+	return from + " to " + to
+}
+
 func waitsFor(reason string) string {
 	if reason == v1alpha1.ReasonRejected {
 		return "The plan is rejected. Nothing is changed until there is another plan."

@@ -12,8 +12,8 @@ import (
 // Runbook is the section of the documentation about the reasons of conditions.
 const Runbook = "docs/operating.md#read-conditions"
 
-// site is the address of the documentation.
-const site = "https://github.com/pintle-dev/pintle/blob/main/"
+// Documentation is the address of the documentation.
+const Documentation = "https://github.com/pintle-dev/pintle/blob/main/"
 
 // remedy returns what a user can do about the state of a release, and the section about it. Both are
 // empty if nothing is to be done.
@@ -22,9 +22,9 @@ func remedy(r Release) (do, link string) {
 	case Ready, Progressing, Deleting:
 		return "", ""
 	case Suspended:
-		return "To continue: kubectl pintle resume " + r.Name + " -n " + r.Namespace, site + Runbook
+		return "To continue: kubectl pintle resume " + r.Name + " -n " + r.Namespace, Documentation + Runbook
 	case Held:
-		return "To follow the spec again: kubectl annotate helmrelease " + r.Name + " -n " + r.Namespace + " " + helmv2.AnnotationRollbackTo + "-", site + Runbook
+		return "To follow the spec again: kubectl annotate helmrelease " + r.Name + " -n " + r.Namespace + " " + helmv2.AnnotationRollbackTo + "-", Documentation + Runbook
 	case Stalled, Failing, Waiting:
 	}
 	do, known := remedies()[r.Reason]
@@ -35,7 +35,7 @@ func remedy(r Release) (do, link string) {
 	if r.State == Stalled {
 		do += " To try again without a change: kubectl pintle reconcile " + r.Name + " -n " + r.Namespace + " --reset"
 	}
-	return do, site + Runbook
+	return do, Documentation + Runbook
 }
 
 // remedies returns what to do about reasons of Ready. Each has a row in the runbook.

@@ -6,6 +6,8 @@ package view
 import (
 	"cmp"
 	"slices"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // Tree is the objects of the newest revision of a release, and the objects that they own.
@@ -25,8 +27,11 @@ type Node struct {
 	Message string `json:"message,omitempty"`
 	// Drifted is "yes", "no", or "unknown". It is empty if drift is not detected, and for objects that
 	// are owned.
-	Drifted  string `json:"drifted,omitempty"`
-	Children []Node `json:"children,omitempty"`
+	Drifted string `json:"drifted,omitempty"`
+	// Fields are the paths of the fields that differ, if the object has drifted. There are none for an
+	// object that is missing.
+	Fields   []string `json:"fields,omitempty"`
+	Children []Node   `json:"children,omitempty"`
 }
 
 // Live is what is known of an object.
@@ -57,6 +62,15 @@ func TreeOf(namespace, name string, roots, owned []Live, unread []string) Tree {
 	}
 	sortNodes(t.Nodes)
 	return t
+}
+
+// NamesOf returns the tree of a release in another cluster: the names of its objects.
+func NamesOf(hr *helmv2.HelmRelease) Tree {
+	var roots []Live
+	for _, o := range Inventory(&hr.Status) {
+		roots = append(roots, Live{Node: Node{Object: o, Status: "Unknown"}})
+	}
+	return TreeOf(hr.Namespace, hr.Name, roots, nil, nil)
 }
 
 func grow(o Live, byOwner map[string][]Live, depth int) Node {

@@ -38,6 +38,8 @@ type bench struct {
 	audit   auditLog
 	proxy   *proxy
 	metrics string
+	// page is the address of the web page.
+	page string
 	// server is a client of the API server at host, and servers the processes
 	// behind that.
 	server  *http.Client
@@ -52,8 +54,12 @@ func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err e
 	if err != nil {
 		return nil, err
 	}
+	pages, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
 	b := &bench{
-		settings: s, load: l, metrics: address,
+		settings: s, load: l, metrics: address, page: pages,
 		session: session{
 			Controller: filepath.Base(s.controller), Args: strings.Fields(s.args), load: l, CPUs: runtime.NumCPU(), Audit: s.audit,
 		},
@@ -75,6 +81,9 @@ func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err e
 	}
 	// The harness switches metrics off; of a flag that is there twice, the last counts.
 	args := append([]string{"--metrics-addr=" + address, fmt.Sprintf("--concurrent=%d", l.Concurrent)}, b.session.Args...)
+	if l.Page {
+		args = append(args, pageFlags(pages)...)
+	}
 	b.env, err = harness.Start(ctx, harness.Options{
 		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, CRDs: crds,
 		AuditLog: b.audit.path, ArtifactProxy: b.proxy.address, Progress: say,

@@ -59,7 +59,7 @@ func ceilings() []ceiling {
 		{phaseInstall, "seconds until the healthy releases are ready", seconds, 10, func(l load) bool { return l == patience(l) }},
 		{phaseIdle, "requests per release", requestsPerRelease, 0, load.drifting},
 	}
-	return slices.Concat(all, soon(phaseDrift), soon(phaseWarn))
+	return slices.Concat(all, soon(phaseDrift), soon(phaseWarn), pageCeilings())
 }
 
 // soon are the limits of the time until drift is corrected or reported. They apply to any number of

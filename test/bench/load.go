@@ -35,6 +35,8 @@ type load struct {
 	Padding int `json:"chartPaddingBytes,omitempty"`
 	// Interval adds a phase in which releases are reconciled at this interval.
 	Interval metav1.Duration `json:"interval,omitzero"`
+	// Page measures the web page instead. Most releases are suspended.
+	Page bool `json:"page,omitempty"`
 }
 
 func (l load) validate() error {
@@ -62,12 +64,20 @@ func (l load) validate() error {
 // spread evenly, so that they are everywhere in the controller's queue.
 func (l load) unready(i int) bool { return (i+1)*l.Unready/100 > i*l.Unready/100 }
 
+// suspended reports whether a release is one that is only shown.
+func (l load) suspended(i int) bool { return l.Page && i >= pageInstalled }
+
 // healthy is the number of releases that become ready.
-func (l load) healthy() int { return l.Releases - l.Releases*l.Unready/100 }
+func (l load) healthy() int {
+	if l.Page {
+		return min(l.Releases, pageInstalled)
+	}
+	return l.Releases - l.Releases*l.Unready/100
+}
 
 // plain reports whether the load is one that the limits are for.
 func (l load) plain() bool {
-	return !l.Drift && !l.Policy && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
+	return !l.Page && !l.Drift && !l.Policy && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
 }
 
 // drifting reports whether the load is plain except for drift detection.
@@ -92,6 +102,7 @@ func (l load) text() string {
 	add(l.Charts > 1, "%d charts", l.Charts)
 	add(l.Padding > 0, "%d bytes of text in the chart", l.Padding)
 	add(l.Interval.Duration > 0, "interval %s", l.Interval.Duration)
+	add(l.Page, "web page, all but %d suspended", l.healthy())
 	return strings.Join(parts, ", ")
 }
 

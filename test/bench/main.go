@@ -76,7 +76,7 @@ func parse(args []string) (settings, []load, error) {
 	flags.IntVar(&l.Charts, "charts", 1, "`number` of charts that the releases share")
 	size := flags.String("chart-size", "", "`bytes` of text in each chart besides its templates, with a unit like MB")
 	flags.DurationVar(&l.Interval.Duration, "interval", 0, "also measure reconciliations at this interval")
-	which := flags.String("suite", "", "all: measure this load and harder ones, one after the other")
+	which := flags.String("suite", "", "all: measure this load and harder ones, one after the other; page: measure the web page")
 	_ = flags.Parse(args)
 
 	numbers, err := parseNumbers(*concurrent)
@@ -86,8 +86,8 @@ func parse(args []string) (settings, []load, error) {
 	if l.Padding, err = parseSize(*size); err != nil {
 		return s, nil, fmt.Errorf("-chart-size=%s: %w", *size, err)
 	}
-	if *which != "" && *which != "all" {
-		return s, nil, fmt.Errorf("-suite=%s: all, or nothing", *which)
+	if *which != "" && *which != "all" && *which != "page" {
+		return s, nil, fmt.Errorf("-suite=%s: all, page, or nothing", *which)
 	}
 	if flags.NArg() > 0 {
 		return s, nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -98,9 +98,12 @@ func parse(args []string) (settings, []load, error) {
 	var loads []load
 	for _, n := range numbers {
 		l.Concurrent = n
-		if *which == "all" {
+		switch *which {
+		case "all":
 			loads = append(loads, suite(l, s.check)...)
-		} else {
+		case "page":
+			loads = append(loads, pageSuite(l))
+		default:
 			loads = append(loads, l)
 		}
 	}

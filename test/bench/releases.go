@@ -138,6 +138,7 @@ func (b *bench) release(i int) *helmv2.HelmRelease {
 			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: b.chartName(i)},
 		},
 	}
+	hr.Spec.Suspend = b.suspended(i)
 	if b.Drift {
 		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
 	}

@@ -63,6 +63,8 @@ type phase struct {
 	OthersReads int   `json:"secretReadsOfOthers,omitempty"`
 	// Tampered are the times until external changes were corrected or reported.
 	Tampered *tampered `json:"tampered,omitempty"`
+	// Views are the times of requests of one page.
+	Views *harness.Spread `json:"views,omitempty"`
 }
 
 // tampered are the times from the answer to a write until changed, and deleted, objects reached the

@@ -75,6 +75,9 @@ func (b *bench) run(ctx context.Context) (*session, error) {
 }
 
 func (b *bench) steps() []step {
+	if b.Page {
+		return b.pageSteps()
+	}
 	// Steps that keep the controller's state.
 	steps := []step{b.install(), b.upgrade(), b.noOp(), {
 		name: phaseIdle,
@@ -102,7 +105,7 @@ func (b *bench) until(wanted func(*helmv2.HelmRelease) bool) func(context.Contex
 	}
 }
 
-func (b *bench) isHealthy(i int) bool { return !b.unready(i) }
+func (b *bench) isHealthy(i int) bool { return !b.unready(i) && !b.suspended(i) }
 
 // releaseAt returns a condition: the release is ready and has exactly this revision.
 func releaseAt(revision int) func(*helmv2.HelmRelease) bool {

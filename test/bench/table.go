@@ -25,6 +25,10 @@ func (s *session) text() string {
 		b.WriteByte('\n')
 		align(&b, rows)
 	}
+	if rows := s.viewing(); len(rows) > 1 {
+		b.WriteByte('\n')
+		align(&b, rows)
+	}
 	s.remarks(&b)
 	b.WriteString("\nrequests per release: as client-go sent them, by method")
 	if s.Audit {

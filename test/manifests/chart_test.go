@@ -86,7 +86,12 @@ func mustRender(t *testing.T, v values) objects {
 // kustomize returns what a folder of config makes, without what a chart leaves to Helm.
 func kustomize(t *testing.T, dir string) objects {
 	t.Helper()
-	all, err := harness.Kustomize(filepath.Join("config", dir))
+	return kustomizeAt(t, filepath.Join("config", dir))
+}
+
+func kustomizeAt(t *testing.T, path string) objects {
+	t.Helper()
+	all, err := harness.Kustomize(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +165,11 @@ func TestChartHasWhatIsGenerated(t *testing.T) {
 			t.Errorf("%s is another one in the chart: make manifests", filepath.Base(path))
 		}
 	}
-	_, rules, _ := strings.Cut(string(read(t, filepath.Join(root, "config", "rbac", "role.yaml"))), "\nrules:\n")
-	if got := string(read(t, filepath.Join(root, "charts", "pintle", "files", "manager-rules.yaml"))); got != "rules:\n"+rules {
-		t.Error("the chart has other rules: make manifests")
+	for role, file := range map[string]string{"rbac/role.yaml": "manager", "rbac/viewer_role.yaml": "viewer", "page/role.yaml": "page"} {
+		_, rules, _ := strings.Cut(string(read(t, filepath.Join(root, "config", role))), "\nrules:\n")
+		if got := string(read(t, filepath.Join(root, "charts", "pintle", "files", file+"-rules.yaml"))); got != "rules:\n"+rules {
+			t.Errorf("the chart has other rules than config/%s: make manifests", role)
+		}
 	}
 }
 
@@ -201,6 +208,20 @@ func egress(more values) values {
 	all := values{"enabled": true}
 	maps.Copy(all, more)
 	return values{"egress": all}
+}
+
+// webPage enables the page.
+func webPage(more values) values {
+	all := values{"enabled": true, "tls": values{"secretName": "tls"}}
+	maps.Copy(all, more)
+	return values{"page": all}
+}
+
+// pagePeers enables the page for some peers.
+func pagePeers(peers ...any) values {
+	all := webPage(nil)
+	all["networkPolicy"] = values{"page": peers}
+	return all
 }
 
 func block(cidr string) values { return values{"ipBlock": values{"cidr": cidr}} }
@@ -252,6 +273,16 @@ func TestChartValues(t *testing.T) {
 		"EgressMore":     {values{"networkPolicy": egress(values{"extraRules": []any{values{"to": []any{block("10.0.0.1/32")}}}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 3, "to", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},
 		"NoBudget":       {values{"podDisruptionBudget": values{"enabled": false}}, "PodDisruptionBudget/helm-controller", nil, absent},
 		"Budget":         {values{"podDisruptionBudget": values{"maxUnavailable": "50%"}}, "PodDisruptionBudget/helm-controller", []any{"spec", "maxUnavailable"}, "50%"},
+		"NoPage":         {nil, "Service/helm-controller-page", nil, absent},
+		"PageSecret":     {webPage(nil), deployment, pod("volumes", -1, "secret", "secretName"), "tls"},
+		"PageUser":       {webPage(values{"anonymousUser": "system:anonymous"}), deployment, container("args", -1), "--ui-anonymous-user=system:anonymous"},
+		"PageService":    {webPage(values{"service": values{"type": "NodePort"}}), "Service/helm-controller-page", []any{"spec", "type"}, "NodePort"},
+		"PagePort":       {webPage(values{"service": values{"port": 8443}}), "Service/helm-controller-page", []any{"spec", "ports", 0, "port"}, int64(8443)},
+		"PageNotes":      {webPage(values{"service": values{"annotations": values{"a": "b"}}}), "Service/helm-controller-page", []any{"metadata", "annotations", "a"}, "b"},
+		"PagePeers":      {pagePeers(block("10.0.0.1/32")), "NetworkPolicy/helm-controller-page", []any{"spec", "ingress", 0, "from", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},
+		"PagePeers'":     {pagePeers(block("10.0.0.1/32")), "NetworkPolicy/helm-controller", []any{"spec", "ingress", 1}, nil},
+		"NoViewers":      {nil, "ClusterRole/helm-viewer-role", nil, absent},
+		"Viewers":        {values{"rbac": values{"aggregateToView": true}}, "ClusterRole/helm-viewer-role", []any{"metadata", "labels", "rbac.authorization.k8s.io/aggregate-to-view"}, "true"},
 		"NoMonitor":      {nil, "PodMonitor/helm-controller", nil, absent},
 		"Monitor":        {values{"monitoring": values{"podMonitor": values{"enabled": true, "interval": "1m"}}}, "PodMonitor/helm-controller", []any{"spec", "podMetricsEndpoints", 0, "interval"}, "1m"},
 		"MonitorHonors":  {values{"monitoring": values{"podMonitor": values{"enabled": true}}}, "PodMonitor/helm-controller", []any{"spec", "podMetricsEndpoints", 0, "honorLabels"}, true},
@@ -298,6 +329,9 @@ func TestChartRefuses(t *testing.T) {
 		"Digest":       {values{"image": values{"digest": "latest"}}, "at '/image/digest'"},
 		"Budget":       {values{"podDisruptionBudget": values{"maxUnavailable": 0}}, "at '/podDisruptionBudget/maxUnavailable'"},
 		"Everything":   {values{"networkPolicy": egress(values{"apiServers": []any{}})}, "at '/networkPolicy/egress/apiServers'"},
+		"PageSecret":   {values{"page": values{"enabled": true}}, "at '/page/tls/secretName'"},
+		"PagePeers":    {pagePeers(), "at '/networkPolicy/page'"},
+		"PagePort":     {webPage(values{"service": values{"port": 0}}), "at '/page/service/port'"},
 		"Interval":     {values{"monitoring": values{"podMonitor": values{"interval": "soon"}}}, "at '/monitoring/podMonitor/interval'"},
 	} {
 		if _, err := render(t, tc.values); err == nil || !strings.Contains(err.Error(), tc.says) {

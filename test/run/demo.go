@@ -31,8 +31,10 @@ const sampleRegistry = "oci://127.0.0.1:5000/"
 type demo struct {
 	settings
 
-	dir     string
-	began   time.Time
+	dir   string
+	began time.Time
+	// page is the address of the web page.
+	page    string
 	env     *harness.Environment
 	release types.NamespacedName
 	// shown is the last line printed for each object, times left out.
@@ -108,7 +110,10 @@ func (d *demo) applySamples(ctx context.Context) error {
 	home.SetKind("Namespace")
 	home.SetName(namespace)
 	home.SetLabels(map[string]string{demoLabel: "true"})
-	return d.env.Apply(ctx, namespace, append([]*unstructured.Unstructured{home}, objects...)...)
+	if err := d.env.Apply(ctx, namespace, append([]*unstructured.Unstructured{home}, objects...)...); err != nil {
+		return err
+	}
+	return d.admitVisitors(ctx)
 }
 
 func useRegistry(repository *unstructured.Unstructured, address string) error {
@@ -213,23 +218,11 @@ func (d *demo) watch(ctx context.Context) {
 
 // explain prints the next steps.
 func (d *demo) explain() {
-	kubectl := fmt.Sprintf("%s/kubectl --kubeconfig %s -n %s", d.bin, d.env.Kubeconfig, namespace)
+	kubectl := filepath.Join(d.bin, "kubectl")
 	if d.kubeconfig != "" {
-		kubectl = fmt.Sprintf("kubectl --kubeconfig %s -n %s", d.env.Kubeconfig, namespace)
+		kubectl = "kubectl"
 	}
-	fmt.Printf(`
-Everything is ready. Try next, from this directory in another terminal:
-
-  # look
-  %[1]s get hr,ocirepository,deploy,pod,svc,cm
-
-  # change a value
-  %[1]s patch hr %[2]s --type merge -p '{"spec":{"values":{"message":"good morning"}}}'
-
-  # break it: the chart's schema does not allow this (null instead of -1 mends it)
-  %[1]s patch hr %[2]s --type merge -p '{"spec":{"values":{"replicas":-1}}}'
-
-The controller's log is %[3]s. What happens is shown here until Ctrl-C, which cleans everything up.
-
-`, kubectl, d.release.Name, d.env.Controller.LogPath)
+	fmt.Print(next{
+		kubectl: kubectl, plugin: d.plugin, kubeconfig: d.env.Kubeconfig, page: d.page, log: d.env.Controller.LogPath, release: d.release,
+	})
 }

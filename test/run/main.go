@@ -27,6 +27,7 @@ const (
 type settings struct {
 	bin        string
 	controller string
+	plugin     string
 	kubeconfig string
 	once       bool
 }
@@ -35,6 +36,7 @@ func main() {
 	var s settings
 	flag.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
 	flag.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
+	flag.StringVar(&s.plugin, "plugin", "bin/kubectl-pintle", "the plugin's `executable`")
 	flag.StringVar(&s.kubeconfig, "kubeconfig", "", "`file` that leads to an existing cluster with source-controller (default: start a cluster)")
 	flag.BoolVar(&s.once, "once", false, "end as soon as the release is ready")
 	flag.Parse()
@@ -51,12 +53,16 @@ func run(ctx context.Context, s settings) (err error) {
 			return err
 		}
 	}
+	if d.page, err = harness.FreeAddress(ctx); err != nil {
+		return err
+	}
 	o := harness.Options{
 		Dir: d.dir, ClusterBin: s.bin, Kubeconfig: s.kubeconfig, Controller: s.controller, Progress: d.say,
+		ControllerArgs: []string{"--ui-addr=" + d.page, "--ui-anonymous-user=" + visitor},
 	}
 	if s.kubeconfig != "" {
 		// The cluster may have other HelmReleases.
-		o.ControllerArgs = []string{"--watch-all-namespaces=false"}
+		o.ControllerArgs = append(o.ControllerArgs, "--watch-all-namespaces=false")
 		o.ControllerEnv = []string{"RUNTIME_NAMESPACE=" + namespace}
 	}
 	if d.env, err = harness.Start(ctx, o); err != nil {

@@ -17,7 +17,7 @@ func Diff(w io.Writer, d view.Diff, style Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", style.paint(bold, Clean(diffTitle(d))))
 	if d.From != nil || d.To != nil {
-		fmt.Fprintf(&b, "%s\n", Clean(versions(v1alpha1.ReleasePlanStatus{From: d.From, To: d.To})))
+		fmt.Fprintf(&b, "%s\n", Clean(view.Plan{Content: v1alpha1.ReleasePlanStatus{From: d.From, To: d.To}}.Versions()))
 	}
 	objectDiffs(&b, "Objects", d.Objects, style)
 	objectDiffs(&b, "Drift", d.Drifted, style)

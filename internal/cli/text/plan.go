@@ -24,7 +24,7 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	fmt.Fprintf(&b, "\n%s of %s/%s: %s\nDigest: %s\n", p.Action, v.Namespace, v.Name, Clean(versions(p)), Clean(p.Digest))
+	fmt.Fprintf(&b, "\n%s of %s/%s: %s\nDigest: %s\n", p.Action, v.Namespace, v.Name, Clean(v.Versions()), Clean(p.Digest))
 	s := p.Summary
 	fmt.Fprintf(&b, "%d to create, %d to update, %d to replace, %d to delete, %d refused, %d unchanged\n", s.Create, s.Update, s.Replace, s.Delete, s.Refused, s.Unchanged)
 	if s.Destructive > 0 {
@@ -44,20 +44,6 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func versions(p v1alpha1.ReleasePlanStatus) string {
-	from, to := "nothing", "nothing"
-	if p.From != nil {
-		from = fmt.Sprintf("%s (revision %d)", p.From.Chart, p.From.Revision)
-	}
-	if p.To != nil {
-		to = p.To.Chart
-		if p.To.Source != "" {
-			to += " (source " + p.To.Source + ")"
-		}
-	}
-	return from + " to " + to
 }
 
 func changes(b *strings.Builder, title string, all []v1alpha1.PlanChange, style Style) {

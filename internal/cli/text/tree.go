@@ -36,7 +36,7 @@ func branch(rows [][]cell, n view.Node, first, rest string, style Style) [][]cel
 	if n.Drifted == "yes" {
 		d.color = yellow
 	}
-	rows = append(rows, []cell{{text: first + n.Object.String()}, {n.Status, nodeColor(n.Status)}, d, {text: or(shorter(n.Message, style))}})
+	rows = append(rows, []cell{{text: first + n.Object.String()}, {n.Status, nodeColor(n.Status)}, d, {text: or(shorter(messageOf(n), style))}})
 	for i, child := range n.Children {
 		if i == len(n.Children)-1 {
 			rows = branch(rows, child, rest+"└─ ", rest+"   ", style)
@@ -45,6 +45,14 @@ func branch(rows [][]cell, n view.Node, first, rest string, style Style) [][]cel
 		}
 	}
 	return rows
+}
+
+// messageOf returns the message of an object, with the fields that differ.
+func messageOf(n view.Node) string {
+	if len(n.Fields) == 0 {
+		return n.Message
+	}
+	return strings.TrimPrefix(n.Message+"; differs in "+strings.Join(n.Fields, ", "), "; ")
 }
 
 func nodeColor(status string) color {

@@ -56,7 +56,7 @@ const deadline = 2 * time.Minute
 //	Decide   returns the next action                         release
 //	Act      announces the action, then begins it            attempt, helm, drift
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	slot, err := r.turns.Begin(ctx, req.Namespace)
+	slot, err := r.turns.Begin(ctx, req.NamespacedName)
 	if err != nil {
 		// The controller shuts down.
 		return ctrl.Result{}, nil

@@ -221,7 +221,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		dependency: p.dependency,
 		locks:      p.locks,
 		plans:      p.plans,
-		turns:      turn.New(p.options.Concurrent, env.now),
+		turns:      turn.New(turn.Options{Slots: p.options.Concurrent, Enqueue: p.enqueue, Now: env.now}),
 		rehearsal:  reporter,
 	}
 }

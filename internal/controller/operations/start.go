@@ -119,6 +119,8 @@ type Options struct {
 	Namespace string
 	// Concurrent is the number of Operations that are reconciled at the same time.
 	Concurrent int
+	// Served is called when the controller begins. It is optional.
+	Served func()
 }
 
 // Add adds the controller of Operations to a manager. It begins when the Starter finds that
@@ -132,6 +134,9 @@ func Add(mgr ctrl.Manager, o Options) (*Starter, error) {
 				return err
 			}
 			o.Locks.Served()
+			if o.Served != nil {
+				o.Served()
+			}
 			return nil
 		},
 	}

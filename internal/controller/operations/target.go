@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,17 +66,15 @@ func (o *observer) describe(ctx context.Context, rec reconciliation) (reconcilia
 // resolve returns the HelmRelease that an Operation means, or why there is none.
 func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*helmv2.HelmRelease, *operation.Problem, error) {
 	ref := op.Spec.TargetRef
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
+	if _, err := schema.ParseGroupVersion(ref.APIVersion); err != nil {
 		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "apiVersion of the target is none"}, nil //nolint:nilerr // the problem reports it
 	}
-	group := gv.Group
-	if group != helmv2.GroupVersion.Group || ref.Kind != helmv2.HelmReleaseKind {
+	if !operation.IsHelmRelease(ref) {
 		var all helmv2.HelmReleaseList
 		if err := o.client.List(ctx, &all, client.InNamespace(op.Namespace)); err != nil {
 			return nil, nil, err
 		}
-		owned := slices.DeleteFunc(all.Items, func(hr helmv2.HelmRelease) bool { return !controls(group, ref, &hr) })
+		owned := slices.DeleteFunc(all.Items, func(hr helmv2.HelmRelease) bool { return !operation.Controls(ref, &hr) })
 		if len(owned) > 1 {
 			return nil, &operation.Problem{
 				Reason:  opsv1alpha1.ReasonTargetAmbiguous,
@@ -89,7 +86,7 @@ func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*hel
 		}
 	}
 	hr := &helmv2.HelmRelease{}
-	err = o.client.Get(ctx, client.ObjectKey{Namespace: op.Namespace, Name: ref.Name}, hr)
+	err := o.client.Get(ctx, client.ObjectKey{Namespace: op.Namespace, Name: ref.Name}, hr)
 	if apierrors.IsNotFound(err) {
 		message := fmt.Sprintf("there is no HelmRelease %s", ref.Name)
 		if ref.Kind != helmv2.HelmReleaseKind {
@@ -101,15 +98,4 @@ func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*hel
 		return nil, nil, err
 	}
 	return hr, nil, nil
-}
-
-// controls reports whether the object that a reference names is the controller of
-// hr. Its version does not matter: owners are written with any.
-func controls(group string, ref opsv1alpha1.TargetReference, hr *helmv2.HelmRelease) bool {
-	owner := metav1.GetControllerOfNoCopy(hr)
-	if owner == nil || owner.Kind != ref.Kind || owner.Name != ref.Name {
-		return false
-	}
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
-	return err == nil && gv.Group == group
 }

@@ -78,6 +78,8 @@ type Options struct {
 	// Observe reports what would be done to each release, under this name, and does nothing. Empty
 	// acts.
 	Observe string
+	// OperationsServed is called when the controller of Operations begins. It is optional.
+	OperationsServed func()
 }
 
 // Add registers both controllers with a manager, and the parts that they share: probes of clusters
@@ -107,7 +109,7 @@ func Add(mgr ctrl.Manager, o Options) error {
 	ops, err := operations.Add(mgr, operations.Options{
 		Events: recorder, Metrics: o.Metrics, Hooks: o.Helm, Values: o.Inputs, Connections: connections, Locks: locks,
 		Enqueue: releases.Enqueue, Now: o.Now, Timeout: o.OperationTimeout, ClusterID: o.ClusterID,
-		Namespace: o.WatchedNamespace, Concurrent: o.Concurrent,
+		Namespace: o.WatchedNamespace, Concurrent: o.Concurrent, Served: o.OperationsServed,
 	})
 	if err != nil {
 		return err

@@ -49,20 +49,38 @@ func ReadLive(ctx context.Context, getter genericclioptions.RESTClientGetter, ta
 	if rec == nil {
 		return live, nil
 	}
-	secret, err := api.get(ctx, rec.Name)
+	err = live.read(ctx, api, target.StorageNamespace, rec.Name, recorded)
+	return live, err
+}
+
+// ReadOne reads a revision of a release with one request, by the name of its record. Newest is not
+// set.
+func ReadOne(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int) (Live, error) {
+	var live Live
+	api, err := secretsOf(getter, target.StorageNamespace)
+	if err != nil {
+		return live, err
+	}
+	err = live.read(ctx, api, target.StorageNamespace, Key(target.Name, version), nil)
+	return live, err
+}
+
+// read reads a record, if it exists.
+func (l *Live) read(ctx context.Context, api secretAPI, namespace, name string, recorded helmv2.Snapshots) error {
+	secret, err := api.get(ctx, name)
 	if apierrors.IsNotFound(err) {
-		return live, nil
+		return nil
 	}
 	if err != nil {
-		return Live{}, fmt.Errorf("read Secret %s/%s: %w", target.StorageNamespace, rec.Name, err)
+		return fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}
 	read, rls, err := readRelease(secret, recorded)
 	if err != nil {
-		return Live{}, unreadable(target.StorageNamespace, secret.Name, err)
+		return unreadable(namespace, secret.Name, err)
 	}
 	found, _ := recordOf(secret)
-	live.Release, live.Revision, live.Labelled = rls, read.revision, found.revision()
-	return live, nil
+	l.Release, l.Revision, l.Labelled = rls, read.revision, found.revision()
+	return nil
 }
 
 // requested returns the record of a revision, or of the newest deployed one for version 0; nil

@@ -16,17 +16,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
 // Reader returns a reader of views of one HelmRelease, which the user may get. It checks the rights
-// of the user before each read.
+// of the user before each read, and then reads with the identity of the release. It never reads
+// another cluster: there, the rights of the user are not known.
 func (v *Viewer) Reader(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error) {
+	remote := hr.Spec.KubeConfig != nil
+	if remote {
+		hr = hr.DeepCopy()
+		hr.Spec.KubeConfig = nil
+	}
 	as, err := v.As(ctx, hr)
 	if err != nil {
-		return nil, err
+		return nil, v.public(err)
 	}
-	return &read.Reader{Client: checked{Viewer: v, as: as}, Mapper: as.Mapper, Now: v.Now}, nil
+	c := checked{Viewer: v, as: as}
+	reader := &read.Reader{Client: c, Redacted: as.Client, Mapper: as.Mapper, Now: v.Now}
+	if !remote {
+		reader.Examine, reader.Stored = c.examine, c.stored
+	}
+	return reader, nil
 }
 
 // checked is a client.Reader that checks the rights of the user before it reads with the identity
@@ -39,21 +51,61 @@ type checked struct {
 // Get implements client.Reader.
 func (c checked) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if err := c.check(ctx, "get", obj, key.Namespace, key.Name); err != nil {
-		return err
+		return c.public(err)
 	}
 	if _, ok := obj.(*helmv2.HelmRelease); ok {
-		return c.Kept.Get(ctx, key, obj, opts...)
+		return c.public(c.Kept.Get(ctx, key, obj, opts...))
 	}
-	return c.as.Client.Get(ctx, key, obj, opts...)
+	return c.public(c.as.Client.Get(ctx, key, obj, opts...))
 }
 
 // List implements client.Reader.
 func (c checked) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	options := (&client.ListOptions{}).ApplyOptions(opts)
 	if err := c.check(ctx, "list", list, options.Namespace, ""); err != nil {
-		return err
+		return c.public(err)
 	}
-	return c.as.Client.List(ctx, list, opts...)
+	if _, ok := list.(*helmv2.HelmReleaseList); ok {
+		return c.public(c.Kept.List(ctx, list, opts...))
+	}
+	return c.public(c.as.Client.List(ctx, list, opts...))
+}
+
+// stored reads a release record.
+func (c checked) stored(ctx context.Context, target release.Target, version int) (*read.Record, error) {
+	if err := c.Check(ctx, toSecrets(target.StorageNamespace)); err != nil {
+		return nil, c.public(err)
+	}
+	record, err := c.as.Stored(ctx, target, version)
+	return record, c.public(err)
+}
+
+// examine reads the cause of objects whose Pods and events the user may list. Without the right to
+// logs, it reads none.
+func (c checked) examine(ctx context.Context, request release.DiagnosisRequest) *release.Diagnosis {
+	var objects []release.UnreadyObject
+	var logs error
+	for _, o := range request.Objects {
+		pods := authorizationv1.ResourceAttributes{Verb: "list", Version: "v1", Resource: "pods", Namespace: o.Object.Namespace}
+		events := pods
+		events.Resource = "events"
+		if !c.may(ctx, pods) || !c.may(ctx, events) {
+			continue
+		}
+		objects = append(objects, o)
+		if err := c.Logs(ctx, o.Object.Namespace); err != nil {
+			logs = c.public(err)
+		}
+	}
+	if len(objects) == 0 {
+		return nil
+	}
+	request.Objects, request.Brief = objects, logs != nil
+	found := c.as.Examine(ctx, request)
+	if found != nil && logs != nil {
+		found.Details = append(found.Details, "Logs are not shown: "+logs.Error()+".")
+	}
+	return found
 }
 
 // check checks a right for the kind of an object or list.

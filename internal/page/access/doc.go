@@ -5,8 +5,14 @@
 // TokenReview, and each right by a SubjectAccessReview. Its files, from the top:
 //
 //	checked.go        Viewer.Reader: reads as a release after checks of the user's rights
+//	sources.go        the sources of charts that one user may get
+//	lists.go          Lists: the sources that the controller does not keep
+//	operations.go     the Operations that one user may get, and their Pods
+//	related.go        the plan of a release, and the HelmReleases that depend on it
 //	viewer.go         Viewer: the HelmReleases that one user may get
+//	errors.go         the errors that users see
 //	identity.go       AsRelease: a reader with the identity of a release
 //	rights.go         Rights: checks rights
 //	authenticator.go  Authenticator: the user of a token
+//	answers.go        caches the answers of the API server
 package access

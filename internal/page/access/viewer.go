@@ -5,14 +5,15 @@ package access
 
 import (
 	"context"
-	"fmt"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -24,10 +25,18 @@ type Source struct {
 	Rights *Rights
 	// Kept reads the objects that the controller keeps.
 	Kept client.Reader
+	// Live reads objects that the controller does not keep, with its own identity.
+	Live client.Reader
+	// Lists are the sources of kinds that the controller does not keep.
+	Lists *Lists
+	// KeepsOperations reports whether the controller keeps Operations, their Jobs and their Pods.
+	KeepsOperations func() bool
 	// As returns a reader of live objects with the identity of a release.
 	As     func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
 	Scheme *runtime.Scheme
 	Now    func() time.Time
+	// Log has the errors that users do not see. It is optional.
+	Log logr.Logger
 }
 
 // Viewer reads the objects that one user may see. It is safe for concurrent use.
@@ -36,14 +45,62 @@ type Viewer struct {
 	User *authenticationv1.UserInfo
 }
 
-// Check returns an error as the API server would if the user does not have a right.
+// Check returns nil if the user has a right for all namespaces, for its namespace, or for its one
+// object. The answers are requested in this order, because the first one serves most requests. The
+// error for a missing right is a *Denied.
 func (v *Viewer) Check(ctx context.Context, right authorizationv1.ResourceAttributes) error {
-	allowed, err := v.Rights.Allowed(ctx, v.User, right)
-	if err != nil || allowed {
-		return err
+	for _, wider := range widestFirst(right) {
+		if allowed, err := v.Rights.Allowed(ctx, v.User, wider); err != nil || allowed {
+			return err
+		}
 	}
-	resource := schema.GroupResource{Group: right.Group, Resource: right.Resource}
-	return apierrors.NewForbidden(resource, right.Name, fmt.Errorf("user %q may not %s it in namespace %q", v.User.Username, right.Verb, right.Namespace))
+	return &Denied{Right: right}
+}
+
+// widestFirst returns the rights of which each one includes a right.
+func widestFirst(right authorizationv1.ResourceAttributes) []authorizationv1.ResourceAttributes {
+	everywhere, inNamespace := right, right
+	everywhere.Namespace, everywhere.Name, inNamespace.Name = "", "", ""
+	all := []authorizationv1.ResourceAttributes{everywhere}
+	if right.Namespace != "" {
+		all = append(all, inNamespace)
+	}
+	if right.Name != "" {
+		all = append(all, right)
+	}
+	return all
+}
+
+// Namespaces returns the namespaces in which the user has a right. If the user has it in all
+// namespaces, that costs one review.
+func (v *Viewer) Namespaces(ctx context.Context, right authorizationv1.ResourceAttributes, namespaces []string) (map[string]bool, error) {
+	var mu sync.Mutex
+	allowed := make(map[string]bool, len(namespaces))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxReviews)
+	right.Namespace, right.Name = "", ""
+	everywhere, err := v.Rights.Allowed(ctx, v.User, right)
+	if err != nil {
+		return nil, err
+	}
+	for _, namespace := range namespaces {
+		if everywhere {
+			allowed[namespace] = true
+			continue
+		}
+		there := right
+		there.Namespace = namespace
+		group.Go(func() error {
+			ok, err := v.Rights.Allowed(ctx, v.User, there)
+			mu.Lock()
+			defer mu.Unlock()
+			if ok {
+				allowed[namespace] = true
+			}
+			return err
+		})
+	}
+	return allowed, group.Wait()
 }
 
 func ofHelmReleases(namespace, name string) authorizationv1.ResourceAttributes {
@@ -52,7 +109,8 @@ func ofHelmReleases(namespace, name string) authorizationv1.ResourceAttributes {
 	}
 }
 
-// Release returns a HelmRelease.
+// Release returns a HelmRelease. The rights are checked first, so that neither the error nor the time
+// shows whether a HelmRelease exists that the user may not get.
 func (v *Viewer) Release(ctx context.Context, namespace, name string) (*helmv2.HelmRelease, error) {
 	if err := v.Check(ctx, ofHelmReleases(namespace, name)); err != nil {
 		return nil, err
@@ -68,23 +126,33 @@ func (v *Viewer) Releases(ctx context.Context) ([]helmv2.HelmRelease, error) {
 	if err := v.Kept.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	if err := v.Check(ctx, ofHelmReleases("", "")); !apierrors.IsForbidden(err) {
-		return list.Items, err
+	return visible(ctx, v, list.Items, func(hr *helmv2.HelmRelease) string { return hr.Namespace }, ofHelmReleases("", ""))
+}
+
+// Contents returns nil if the user may see what a release is made of: values, manifests and diffs.
+// They are in the Secrets of the storage namespace.
+func (v *Viewer) Contents(ctx context.Context, hr *helmv2.HelmRelease) error {
+	namespace := hr.GetStorageNamespace()
+	if hr.Status.StorageNamespace != "" {
+		namespace = hr.Status.StorageNamespace
 	}
-	allowed := map[string]bool{}
-	var visible []helmv2.HelmRelease
-	for i := range list.Items {
-		namespace := list.Items[i].Namespace
-		if _, known := allowed[namespace]; !known {
-			err := v.Check(ctx, ofHelmReleases(namespace, ""))
-			if err != nil && !apierrors.IsForbidden(err) {
-				return nil, err
-			}
-			allowed[namespace] = err == nil
-		}
-		if allowed[namespace] {
-			visible = append(visible, list.Items[i])
-		}
+	return v.Check(ctx, toSecrets(namespace))
+}
+
+func toSecrets(namespace string) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "secrets", Namespace: namespace}
+}
+
+// Logs returns nil if the user may see the logs of the Pods in a namespace.
+func (v *Viewer) Logs(ctx context.Context, namespace string) error {
+	return v.Check(ctx, authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "pods", Subresource: "log", Namespace: namespace})
+}
+
+// may reports whether Check returns no error. A review that fails is a missing right.
+func (v *Viewer) may(ctx context.Context, right authorizationv1.ResourceAttributes) bool {
+	err := v.Check(ctx, right)
+	if err != nil && !apierrors.IsForbidden(err) {
+		v.Log.Info("right not checked", "user", v.User.Username, "error", err.Error())
 	}
-	return visible, nil
+	return err == nil
 }

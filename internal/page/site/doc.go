@@ -4,10 +4,18 @@
 // Package site serves the pages. Each handler reads as the user of the request, makes a view, and
 // renders a template. No route changes anything. Its files, from the top:
 //
-//	site.go      New: the routes
-//	overview.go  the overview
-//	release.go   the page of one release
-//	login.go     login and logout
-//	functions.go the functions of templates
-//	render.go    templates, assets and errors
+//	site.go        New: the routes
+//	overview.go    the overview
+//	release.go     the page of one release
+//	operations.go  the list of Operations, and the page of one
+//	sources.go     the list of sources
+//	events.go      the stream of changes
+//	timeline.go    the events and revisions of a release
+//	changes.go     the comparisons of a release
+//	related.go     the plan, the dependencies and the Operations of a release
+//	sections.go    sections of a page that are read at the same time
+//	login.go       login and logout
+//	functions.go   the functions of templates
+//	render.go      templates, assets and errors
+//	visible.go     shows characters that are not visible
 package site

@@ -7,22 +7,32 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/view/overview"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/operations"
+	"github.com/pintle-dev/pintle/internal/view/sources"
 )
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": overviewLink}
+	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": address, "address": address, "lineClass": lineClass, "document": document}
 }
 
-// overviewLink returns the address of an overview.
-func overviewLink(q overview.Query) string {
-	if parameters := q.Parameters(); len(parameters) > 0 {
-		return "/?" + url.Values(parameters).Encode()
+// address returns the address of a list that a query selects.
+func address(q interface{ Parameters() map[string][]string }) string {
+	path := "/"
+	switch q.(type) {
+	case operations.Query, *operations.Query:
+		path = "/operations"
+	case sources.Query, *sources.Query:
+		path = "/sources"
 	}
-	return "/"
+	if parameters := q.Parameters(); len(parameters) > 0 {
+		return path + "?" + url.Values(parameters).Encode()
+	}
+	return path
 }
 
 // rfc3339 returns a time as text; empty without one.
@@ -48,4 +58,12 @@ func tone(state any) string {
 		return "busy"
 	}
 	return "off"
+}
+
+// document returns an address of the documentation; empty for any other address.
+func document(address string) string {
+	if !strings.HasPrefix(address, view.Documentation) {
+		return ""
+	}
+	return address
 }

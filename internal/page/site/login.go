@@ -4,39 +4,96 @@
 package site
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/page/access"
 )
 
-// cookie is the name of the cookie that has the token.
-const cookie = "pintle-token"
+// Names of the cookie that has the token. Browsers accept the prefix only from this host, by TLS.
+const (
+	cookieName       = "pintle-token"
+	secureCookieName = "__Host-" + cookieName
+)
+
+// maxToken is the length of the longest token that browsers keep in a cookie. They keep 4096 bytes,
+// with the name and the attributes.
+const maxToken = 3800
 
 // tokenOf returns the token of a request: that of an authenticating proxy, or that of the login; empty
 // without one.
-func tokenOf(r *http.Request) string {
+func (s *site) tokenOf(r *http.Request) string {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
 	}
-	if c, err := r.Cookie(cookie); err == nil {
+	if c, err := r.Cookie(s.cookieName()); err == nil {
 		return c.Value
 	}
 	return ""
 }
 
+// toLogin redirects to the login, which returns to the address of the request. A token that is not
+// valid any more is removed.
+func (s *site) toLogin(w http.ResponseWriter, r *http.Request) {
+	if _, err := r.Cookie(s.cookieName()); err == nil {
+		http.SetCookie(w, s.cookie("", -1))
+	}
+	target := "/login"
+	if to := local(r.URL.RequestURI()); to != "/" {
+		target += "?" + url.Values{"to": {to}}.Encode()
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	// Without a type, the answer has no body.
+	w.Header()["Content-Type"] = nil
+	http.Redirect(w, r, target, http.StatusSeeOther)
+}
+
 func (s *site) loginForm(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, http.StatusOK, "login", &layout{Title: "Log in"})
+	s.renderLogin(w, r, http.StatusOK, r.URL.Query().Get("to"), "")
+}
+
+func (s *site) renderLogin(w http.ResponseWriter, r *http.Request, code int, to, text string) {
+	s.render(w, r, code, "login", &layout{Title: "Log in", Error: text, Content: local(to)})
 }
 
 // login keeps a valid token in a cookie.
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	token := strings.TrimSpace(r.PostFormValue("token"))
-	if _, err := s.User(r.Context(), token); err != nil || token == "" {
-		s.render(w, r, http.StatusUnauthorized, "login", &layout{Title: "Log in", Error: "The API server does not accept this token."})
-		return
+	token, to := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("to")
+	switch err := s.checkToken(r, token); {
+	case err == nil:
+		http.SetCookie(w, s.cookie(token, 0))
+		http.Redirect(w, r, local(to), http.StatusSeeOther)
+	case errors.Is(err, errToken):
+		s.renderLogin(w, r, http.StatusBadRequest, to, err.Error())
+	case errors.Is(err, access.ErrUnauthenticated):
+		s.renderLogin(w, r, http.StatusUnauthorized, to, "The API server does not accept this token.")
+	default:
+		s.Source.Log.Error(err, "login to the web page")
+		s.renderLogin(w, r, http.StatusServiceUnavailable, to, "The API server could not check this token.")
 	}
-	http.SetCookie(w, s.cookie(token, 0))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// errToken is the error for a token that is not sent to the API server.
+var errToken = errors.New("the token is not valid")
+
+// checkToken returns an error unless a cookie can have the token, and the API server accepts it. The
+// error contains no part of the token.
+func (s *site) checkToken(r *http.Request, token string) error {
+	if token == "" {
+		return fmt.Errorf("%w: it is empty", errToken)
+	}
+	if len(token) > maxToken {
+		return fmt.Errorf("%w: it has %d characters, and browsers keep at most %d. Use a token of a ServiceAccount, or an authenticating proxy", errToken, len(token), maxToken)
+	}
+	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`",;\`, c) }) {
+		return fmt.Errorf("%w: it has a character that tokens do not have, such as a space", errToken)
+	}
+	_, err := s.User(r.Context(), token)
+	return err
 }
 
 func (s *site) logout(w http.ResponseWriter, r *http.Request) {
@@ -44,9 +101,30 @@ func (s *site) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
+func (s *site) cookieName() string {
+	if s.Secure {
+		return secureCookieName
+	}
+	return cookieName
+}
+
 // cookie returns the cookie of a session of the browser.
 func (s *site) cookie(token string, maxAge int) *http.Cookie {
 	return &http.Cookie{
-		Name: cookie, Value: token, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode,
+		Name: s.cookieName(), Value: token, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode,
 	}
+}
+
+// local returns an address without scheme and host. It returns "/" for an address of another site, and
+// for the login.
+func local(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/") {
+		return "/"
+	}
+	clean := path.Clean(u.Path)
+	if strings.HasPrefix(clean, "//") || strings.ContainsAny(clean, "\\\r\n\t") || clean == "/login" || clean == "/logout" {
+		return "/"
+	}
+	return (&url.URL{Path: clean, RawQuery: u.RawQuery}).String()
 }

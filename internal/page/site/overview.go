@@ -4,11 +4,7 @@
 package site
 
 import (
-	"context"
 	"net/http"
-
-	authorizationv1 "k8s.io/api/authorization/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
@@ -62,15 +58,4 @@ func (s *site) overview(w http.ResponseWriter, r *http.Request, viewer *access.V
 	}
 	s.render(w, r, code, "overview", &layout{Title: "Releases", User: viewer.User, Attention: content.Attention, Content: content})
 	return nil
-}
-
-// everywhere reports whether a user may get the HelmReleases of all namespaces.
-func everywhere(ctx context.Context, viewer *access.Viewer) (bool, error) {
-	err := viewer.Check(ctx, authorizationv1.ResourceAttributes{
-		Verb: "get", Group: helmv2.GroupVersion.Group, Version: helmv2.GroupVersion.Version, Resource: "helmreleases",
-	})
-	if apierrors.IsForbidden(err) {
-		return false, nil
-	}
-	return err == nil, err
 }

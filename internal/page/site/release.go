@@ -4,11 +4,47 @@
 package site
 
 import (
+	"context"
 	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/read"
 )
+
+const (
+	// maxRequests is the number of requests that one page of a release sends at the same time.
+	maxRequests = 16
+	// maxObjects is the number of objects of a release that are read, and maxNamespaces that of the
+	// namespaces in which their Pods are listed.
+	maxObjects    = 200
+	maxNamespaces = 4
+)
+
+// releasePage is the content of the page of a release.
+type releasePage struct {
+	view.Why
+	// Elsewhere is true for a release in another cluster. Of its objects, only the names are shown:
+	// the rights of the user there are not known.
+	Elsewhere bool
+	Timeline  timeline
+	Objects   section[view.Tree]
+	Values    section[view.Values]
+	Changes   changes
+	Related   section[related]
+	now       time.Time
+}
+
+// Ago returns the time since an event.
+func (p *releasePage) Ago(at time.Time) string {
+	return duration.HumanDuration(max(0, p.now.Sub(at)))
+}
 
 // release shows one release.
 func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
@@ -16,14 +52,97 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	if err != nil {
 		return err
 	}
-	reader, err := viewer.Reader(r.Context(), hr)
-	if err != nil {
-		return err
+	content := newReleasePage(hr, r.URL.Query(), s.Now())
+	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
+		reader = bounded(reader)
+		others := func(ctx context.Context) (related, error) { return s.related(ctx, viewer, reader, hr) }
+		content.read(r.Context(), reader, viewer.Contents, hr, others)
+	} else {
+		content.leaveOut(err, hr)
 	}
-	facts, err := reader.Why(r.Context(), hr.Namespace, hr.Name)
-	if err != nil {
-		return err
+	code := http.StatusOK
+	if content.Changes.Problem != "" {
+		code = http.StatusBadRequest
 	}
-	s.render(w, r, http.StatusOK, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: view.Explain(facts)})
+	s.render(w, r, code, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: content})
 	return nil
+}
+
+// newReleasePage returns the page of a release without its sections.
+func newReleasePage(hr *helmv2.HelmRelease, query url.Values, now time.Time) *releasePage {
+	wanted, problem := parseComparison(query)
+	return &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: now}
+}
+
+// bounded returns a reader with the limits of one page.
+func bounded(reader *read.Reader) *read.Reader {
+	limited := *reader
+	limited.Client = read.Once(reader.Client, maxRequests)
+	if reader.Redacted != nil {
+		limited.Redacted = read.Once(reader.Redacted, maxRequests)
+	}
+	limited.Limits = read.Limits{Objects: maxObjects, Namespaces: maxNamespaces}
+	return &limited
+}
+
+// mayRead returns an error if the user may not see the values and manifests of a release.
+type mayRead func(ctx context.Context, hr *helmv2.HelmRelease) error
+
+// read reads all sections. The objects that are related to the release are read by a function.
+func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents mayRead, hr *helmv2.HelmRelease, others func(context.Context) (related, error)) {
+	var why section[view.Why]
+	var revisions section[[]view.Revision]
+	s := newSections(ctx, sectionTimeout)
+	load(s, &why, func(ctx context.Context) (view.Why, error) {
+		facts, err := reader.Why(ctx, hr.Namespace, hr.Name)
+		return view.Explain(facts), err
+	})
+	load(s, &revisions, func(ctx context.Context) ([]view.Revision, error) {
+		records, err := reader.History(ctx, hr)
+		return view.History(hr, records), err
+	})
+	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) {
+		if p.Elsewhere {
+			return view.NamesOf(hr), nil
+		}
+		return reader.Tree(ctx, hr)
+	})
+	load(s, &p.Related, others)
+	load(s, &p.Values, func(ctx context.Context) (view.Values, error) {
+		if err := contents(ctx, hr); err != nil {
+			return view.Values{}, err
+		}
+		return reader.Values(ctx, hr)
+	})
+	if p.Changes.asked() {
+		load(s, &p.Changes.Differences, func(ctx context.Context) (differences, error) {
+			if err := contents(ctx, hr); err != nil {
+				return differences{}, err
+			}
+			a, b, err := reader.Sides(ctx, hr, p.Changes.From, p.Changes.To)
+			return differencesOf(a, b), err
+		})
+	}
+	s.wait()
+	p.add(hr, why, revisions)
+}
+
+// leaveOut is the page without sections, for a release whose identity cannot be used.
+func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
+	text := missing(err)
+	p.Objects.Missing, p.Values.Missing, p.Related.Missing = text, text, text
+	p.add(hr, section[view.Why]{Missing: text}, section[[]view.Revision]{Missing: text})
+}
+
+// add adds the sections that are made of several parts. Without its facts, the state of a release
+// is that of its status.
+func (p *releasePage) add(hr *helmv2.HelmRelease, why section[view.Why], revisions section[[]view.Revision]) {
+	if why.Content == nil {
+		none := func(string, string) *helmv2.HelmRelease { return nil }
+		explained := view.Explain(view.Facts{Release: hr, Lookup: none, Now: p.now, Unread: []string{"dependencies, events and live objects: " + strings.TrimPrefix(why.Missing, notShown)}})
+		why.Content = &explained
+	}
+	p.Why = *why.Content
+	p.Timeline = timelineOf(hr, p.Events, revisions)
+	p.Changes.offer(p.Timeline)
 }

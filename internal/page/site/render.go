@@ -5,6 +5,7 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"html/template"
@@ -32,6 +33,8 @@ type layout struct {
 	Title string
 	// User is nil before the login.
 	User *authenticationv1.UserInfo
+	// Anonymous is true for a user without a token, who can log in.
+	Anonymous bool
 	// Attention is the number of releases that need attention. It begins the title if it is not 0.
 	Attention int
 	Shard     string
@@ -57,6 +60,20 @@ func (l *layout) Current(list string) string {
 	return ""
 }
 
+// Live returns the beginnings of the paths whose changes the page shows; empty before the login.
+func (l *layout) Live() string {
+	switch parts := strings.Split(l.path, "/"); {
+	case l.User == nil:
+		return ""
+	case l.path == "/":
+		return "/releases"
+	case len(parts) > 3 && parts[1] == "releases":
+		// The page of a release shows its Operations.
+		return l.path + " /operations/" + parts[2]
+	}
+	return l.path
+}
+
 // templates are the pages, each with the frame.
 type templates struct{ pages map[string]*template.Template }
 
@@ -79,30 +96,47 @@ func parse() (*templates, error) {
 
 // render writes a page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name string, data *layout) {
-	data.Shard, data.path = s.Shard, r.URL.Path
+	data.Shard, data.path, data.Anonymous = s.Shard, r.URL.Path, s.tokenOf(r) == ""
 	var page bytes.Buffer
 	if err := s.templates.pages[name].ExecuteTemplate(&page, "layout", data); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		s.Source.Log.Error(err, "template of the web page", "name", name)
+		http.Error(w, "This page could not be made.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	// A client that is gone needs no answer.
-	_, _ = page.WriteTo(w)
+	_, _ = w.Write(visible(page.Bytes()))
 }
 
-// fail writes the page of an error.
+// errTooMany is the error for a user with too many requests.
+var errTooMany = errors.New("there are too many requests of this user")
+
+// fail writes the page of an error. Its text is that of this function: errors may have addresses, and
+// names of objects that the user may not see.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, text := http.StatusInternalServerError, err.Error()
 	switch {
 	case errors.Is(err, access.ErrUnauthenticated):
-		http.Redirect(w, r, "/login", http.StatusSeeOther)
-		return
+		s.toLogin(w, r)
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		// A user may not learn which names exist.
-		code, text = http.StatusNotFound, "There is no such object, or you may not get it."
+		s.refuse(w, r, http.StatusNotFound, "There is no such object, or you may not get it.")
+	case errors.Is(err, errTooMany):
+		w.Header().Set("Retry-After", "2")
+		s.refuse(w, r, http.StatusTooManyRequests, "You have sent too many requests.")
+	case errors.Is(err, context.Canceled):
+		// The client is gone.
+	case errors.Is(err, context.DeadlineExceeded):
+		s.refuse(w, r, http.StatusGatewayTimeout, "The API server did not answer in time.")
+	default:
+		s.Source.Log.Error(err, "web page", "path", r.URL.Path)
+		s.refuse(w, r, http.StatusInternalServerError, "This page could not be made. The log of the controller has the error.")
 	}
+}
+
+// refuse writes the page of an error. The text is for the user.
+func (s *site) refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 	s.render(w, r, code, "error", &layout{Title: http.StatusText(code), Error: text})
 }
 

@@ -11,9 +11,10 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"github.com/pintle-dev/pintle/internal/page/access"
+	"github.com/pintle-dev/pintle/internal/page/live"
 )
 
-// Options configure the site. All are required but Shard.
+// Options configure the site. All are required but Shard and Enter.
 type Options struct {
 	// User returns the user of a token. The token is empty for a request without one. The error is
 	// access.ErrUnauthenticated for a token that is not valid.
@@ -21,6 +22,8 @@ type Options struct {
 	// Source reads objects for users.
 	Source *access.Source
 	Now    func() time.Time
+	// Live reports changes to open pages.
+	Live *live.Hub
 	// Health returns the state of this replica. It sends no request.
 	Health func() Health
 	// Shard is the label selector of the HelmReleases that this controller reconciles; empty if it
@@ -28,23 +31,61 @@ type Options struct {
 	Shard string
 	// Secure is true if the page is served by TLS.
 	Secure bool
+	// Enter counts a request of a user until leave is called. ok is false if the user has too many.
+	Enter func(r *http.Request, user string) (leave func(), ok bool)
 }
 
-// New returns the handler of all routes.
-func New(o Options) (http.Handler, error) {
+// Site has all routes.
+type Site struct {
+	*routes
+	site *site
+}
+
+// Routes returns the patterns of all routes.
+func (s *Site) Routes() []string { return s.patterns }
+
+// Refuse writes the page of an error. The text is for the user.
+func (s *Site) Refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
+	s.site.refuse(w, r, code, text)
+}
+
+// routes is a ServeMux that lists its patterns.
+type routes struct {
+	*http.ServeMux
+	patterns []string
+}
+
+// Handle registers the handler of a pattern.
+func (r *routes) Handle(pattern string, handler http.Handler) {
+	r.patterns = append(r.patterns, pattern)
+	r.ServeMux.Handle(pattern, handler)
+}
+
+// HandleFunc registers the handler of a pattern.
+func (r *routes) HandleFunc(pattern string, handler http.HandlerFunc) { r.Handle(pattern, handler) }
+
+// New returns the site.
+func New(o Options) (*Site, error) {
 	parsed, err := parse()
 	if err != nil {
 		return nil, err
 	}
 	s := &site{Options: o, templates: parsed}
-	mux := http.NewServeMux()
+	mux := &routes{ServeMux: http.NewServeMux()}
 	mux.Handle("GET /{$}", s.authenticated(s.overview))
 	mux.Handle("GET /releases/{namespace}/{name}", s.authenticated(s.release))
+	mux.Handle("GET /operations", s.authenticated(s.operations))
+	mux.Handle("GET /operations/{namespace}/{name}", s.authenticated(s.operation))
+	mux.Handle("GET /sources", s.authenticated(s.sources))
+	mux.Handle("GET /events", s.authenticated(s.events))
 	mux.HandleFunc("GET /login", s.loginForm)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
 	mux.Handle("GET /assets/", assets())
-	return mux, nil
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, http.StatusNotFound, "There is no such page.")
+	})
+	return &Site{routes: mux, site: s}, nil
 }
 
 // page writes the page for a request of a user. An error that it returns is answered by a page of its
@@ -55,12 +96,24 @@ type page func(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) er
 // to the login.
 func (s *site) authenticated(p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, err := s.User(r.Context(), tokenOf(r))
-		if err == nil {
-			err = p(w, r, &access.Viewer{Source: s.Source, User: user})
-		}
-		if err != nil {
+		if err := s.serve(p, w, r); err != nil {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// serve writes a page for the user of a request.
+func (s *site) serve(p page, w http.ResponseWriter, r *http.Request) error {
+	user, err := s.User(r.Context(), s.tokenOf(r))
+	if err != nil {
+		return err
+	}
+	if s.Enter != nil {
+		leave, ok := s.Enter(r, user.Username)
+		if !ok {
+			return errTooMany
+		}
+		defer leave()
+	}
+	return p(w, r, &access.Viewer{Source: s.Source, User: user})
 }

@@ -9,5 +9,4 @@
 //	match.go     whether a HelmRelease matches a query
 //	waiting.go   the HelmReleases that wait, by what they wait for
 //	changes.go   the revisions of the last day
-//	text.go      short texts
 package overview

@@ -4,24 +4,23 @@
 package overview
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
 // matcher decides which HelmReleases a query selects.
 type matcher struct {
 	Query
 	// words are those of Query.Text, in lower case.
-	words []string
+	words listing.Words
 }
 
 func newMatcher(q Query) matcher {
-	return matcher{Query: q, words: strings.Fields(strings.ToLower(q.Text))}
+	return matcher{Query: q, words: listing.WordsOf(q.Text)}
 }
 
 // object reports whether a HelmRelease has the namespace, the labels and the chart.
@@ -33,16 +32,7 @@ func (m matcher) object(hr *helmv2.HelmRelease) bool {
 
 // text reports whether each word of the search is in a text of a release.
 func (m matcher) text(r *view.Release) bool {
-	if len(m.words) == 0 {
-		return true
-	}
-	all := strings.ToLower(strings.Join([]string{r.Namespace + "/" + r.Name, r.Chart, r.Reason, r.Message, r.WaitingFor}, "\n"))
-	for _, word := range m.words {
-		if !strings.Contains(all, word) {
-			return false
-		}
-	}
-	return true
+	return m.words.In(r.Namespace+"/"+r.Name, r.Chart, r.Reason, r.Message, r.WaitingFor)
 }
 
 // state reports whether a release has the state.

@@ -5,21 +5,17 @@ package overview
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
-const (
-	// PageSize is the number of rows of a page.
-	PageSize = 50
-	// listSize is the number of entries of the lists above the rows.
-	listSize = 8
-)
+// listSize is the number of entries of the lists above the rows.
+const listSize = 8
 
 // Overview is the HelmReleases that a query selects.
 type Overview struct {
@@ -29,15 +25,14 @@ type Overview struct {
 	// Counts are the numbers of releases that match the query, by state; the first is all.
 	Counts []Count
 	// Rows are those of the page: numbers First to Last of Matching.
-	Rows                  []Row
-	First, Last, Matching int
-	Page, Pages           int
+	Rows []Row
+	listing.Paging
 	// Previous and Next select the pages beside it; nil without one.
 	Previous, Next *Query
 	// Wrong, Waiting and Changes are empty if the query has a state, a search or a page.
-	Wrong, Waiting List[Item]
+	Wrong, Waiting listing.Limited[Item]
 	Waits          []WaitCount
-	Changes        List[Change]
+	Changes        listing.Limited[Change]
 	// Namespaces and Charts are those of all releases.
 	Namespaces, Charts []string
 }
@@ -69,20 +64,6 @@ type Item struct {
 	Line string
 }
 
-// List is the first entries of a list, with the number of the others.
-type List[T any] struct {
-	Entries []T
-	More    int
-}
-
-// Len returns the number of all entries.
-func (l List[T]) Len() int { return len(l.Entries) + l.More }
-
-func firstOf[T any](all []T) List[T] {
-	n := min(len(all), listSize)
-	return List[T]{Entries: all[:n:n], More: len(all) - n}
-}
-
 // pair is a HelmRelease with its view.
 type pair struct {
 	hr *helmv2.HelmRelease
@@ -109,7 +90,7 @@ func Of(all []helmv2.HelmRelease, q Query, now time.Time) *Overview {
 		}
 	}
 	delete(charts, "")
-	o.Namespaces, o.Charts = slices.Sorted(keysOf(namespaces)), slices.Sorted(keysOf(charts))
+	o.Namespaces, o.Charts = slices.Sorted(maps.Keys(namespaces)), slices.Sorted(maps.Keys(charts))
 	o.Counts = countsOf(found, q)
 	slices.SortFunc(found, func(a, b pair) int { return view.Compare(&a.Release, &b.Release) })
 	if q.State == "" && !q.Drifted && q.Text == "" && q.Page == 1 {
@@ -159,7 +140,7 @@ func (o *Overview) lists(found []pair, now time.Time) {
 		item := Item{Namespace: r.Namespace, Name: r.Name, State: r.State}
 		switch {
 		case wrong(r.State):
-			item.Line = line(r.Message)
+			item.Line = listing.Line(r.Message)
 			failing = append(failing, item)
 		case r.State == view.Waiting, r.State == view.Held:
 			item.Wait = waitOf(hr, r)
@@ -181,34 +162,24 @@ func (o *Overview) lists(found []pair, now time.Time) {
 			o.Waits = append(o.Waits, WaitCount{Wait: w, N: counts[w]})
 		}
 	}
-	o.Wrong, o.Waiting, o.Changes = firstOf(failing), firstOf(waiting), firstOf(changes)
+	o.Wrong, o.Waiting, o.Changes = listing.First(failing, listSize), listing.First(waiting, listSize), listing.First(changes, listSize)
 }
 
 // page sets the rows of the page. A page after the last one is the last one.
 func (o *Overview) page(found []pair, now time.Time) {
-	o.Matching = len(found)
-	o.Pages = max(1, (len(found)+PageSize-1)/PageSize)
-	o.Page = min(o.Query.Page, o.Pages)
-	begin := (o.Page - 1) * PageSize
-	end := min(begin+PageSize, len(found))
-	for i := range found[begin:end] {
-		r := found[begin+i].Release
-		row := Row{Release: r, Line: line(r.Message)}
+	o.Paging = listing.PagingOf(len(found), o.Query.Page)
+	for _, p := range listing.Rows(found, o.Paging) {
+		r := p.Release
+		row := Row{Release: r, Line: listing.Line(r.Message)}
 		if r.Changed != nil {
-			row.Ago = ago(*r.Changed, now)
+			row.Ago = listing.Ago(*r.Changed, now)
 		}
 		o.Rows = append(o.Rows, row)
 	}
-	if end > begin {
-		o.First, o.Last = begin+1, end
+	if n := o.Page; n > 1 {
+		o.Previous = o.Query.at(n - 1)
 	}
-	if o.Page > 1 {
-		o.Previous = o.Query.at(o.Page - 1)
-	}
-	if o.Page < o.Pages {
-		o.Next = o.Query.at(o.Page + 1)
+	if n := o.Page; n < o.Pages {
+		o.Next = o.Query.at(n + 1)
 	}
 }
-
-// ago returns the time since an event, in at most two units.
-func ago(at, now time.Time) string { return duration.HumanDuration(max(0, now.Sub(at))) }

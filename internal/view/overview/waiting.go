@@ -8,6 +8,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
 // Wait is a kind of thing that a release waits for. Its text is for users.
@@ -66,7 +67,7 @@ func waitOf(hr *helmv2.HelmRelease, r *view.Release) Wait {
 func waitLine(wait Wait, r *view.Release) string {
 	switch wait {
 	case Freeze, Server, Policies, OfPlan:
-		return line(r.Message)
+		return listing.Line(r.Message)
 	case Approval, Hold, Dependency, OfSource, Operation:
 	}
 	return r.WaitingFor

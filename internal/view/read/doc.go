@@ -6,12 +6,14 @@
 //
 // Files, top-down:
 //
-//	tree.go         live objects, and what they own
-//	why.go          the state of one HelmRelease, its events and its objects
-//	history.go      release records
-//	values.go       the values of a HelmRelease
-//	doctor.go       the facts of an installation
-//	controllers.go  Deployments, their flags, Leases and source-controller
-//	rights.go       the rights of ServiceAccounts
-//	reader.go       Reader: its access, its scheme, and HelmReleases
+//	tree.go          live objects, and what they own
+//	why.go           the state of one HelmRelease, its events and its objects
+//	dependencies.go  the objects that a HelmRelease depends on
+//	history.go       release records
+//	values.go        the values of a HelmRelease
+//	doctor.go        the facts of an installation
+//	controllers.go   Deployments, their flags, Leases and source-controller
+//	rights.go        the rights of ServiceAccounts
+//	reader.go        Reader: its access, its scheme, its limits, and HelmReleases
+//	once.go          Once: reads each object once
 package read

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,7 +40,7 @@ type Stored func(ctx context.Context, target release.Target, version int) (*Reco
 // Storage returns a Stored that reads from the API server of a getter.
 func Storage(getter genericclioptions.RESTClientGetter) Stored {
 	return func(ctx context.Context, target release.Target, version int) (*Record, error) {
-		live, err := storage.ReadLive(ctx, getter, target, version, nil)
+		live, err := storage.ReadOne(ctx, getter, target, version)
 		if err != nil || live.Release == nil {
 			return nil, err
 		}
@@ -52,6 +53,9 @@ func Storage(getter genericclioptions.RESTClientGetter) Stored {
 // maxRevisions is the number of revisions whose records are read. Older ones are listed by their
 // labels.
 const maxRevisions = 20
+
+// maxRecords is the number of records that are read at once. A record may have several megabytes.
+const maxRecords = 4
 
 // target returns the Helm release of a HelmRelease: the one that exists, or else that of the spec.
 func (r *Reader) target(hr *helmv2.HelmRelease) release.Target {
@@ -77,27 +81,33 @@ func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Re
 		return nil, err
 	}
 	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int { return versionOf(&b) - versionOf(&a) })
-	var all []view.Record
+	all := make([]view.Record, len(list.Items))
+	var group errgroup.Group
+	group.SetLimit(maxRecords)
 	for i := range list.Items {
 		item := &list.Items[i]
-		record := view.Record{ApprovedBy: item.Annotations[v1alpha1.AnnotationApprovedBy]}
-		record.Version, record.Status = versionOf(item), helmv2.ReleaseStatus(item.Labels["status"])
+		all[i] = view.Record{ApprovedBy: item.Annotations[v1alpha1.AnnotationApprovedBy]}
+		all[i].Version, all[i].Status = versionOf(item), helmv2.ReleaseStatus(item.Labels["status"])
 		if i >= maxRevisions {
-			record.Unread = fmt.Sprintf("only the %d newest records are read", maxRevisions)
-			all = append(all, record)
+			all[i].Unread = fmt.Sprintf("only the %d newest records are read", maxRevisions)
 			continue
 		}
-		switch stored, err := r.Stored(ctx, target, record.Version); {
-		case err != nil:
-			record.Unread = strings.Join(strings.Fields(err.Error()), " ")
-		case stored != nil:
-			record.Revision = stored.Revision
-			record.Modified = later(stored.Modified, item.Labels["modifiedAt"])
-			record.Description = redaction.New(stored.Secrets).Text(stored.Description)
-		}
-		all = append(all, record)
+		group.Go(func() error { r.readRecord(ctx, target, item, &all[i]); return nil })
 	}
+	_ = group.Wait()
 	return all, nil
+}
+
+// readRecord reads the content of a record whose metadata is known.
+func (r *Reader) readRecord(ctx context.Context, target release.Target, item *metav1.PartialObjectMetadata, record *view.Record) {
+	switch stored, err := r.Stored(ctx, target, record.Version); {
+	case err != nil:
+		record.Unread = strings.Join(strings.Fields(err.Error()), " ")
+	case stored != nil:
+		record.Revision = stored.Revision
+		record.Modified = later(stored.Modified, item.Labels["modifiedAt"])
+		record.Description = redaction.New(stored.Secrets).Text(stored.Description)
+	}
 }
 
 // Sides returns two revisions of a release for a comparison.
@@ -105,7 +115,7 @@ func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int
 	if err := Here(hr); err != nil {
 		return a, b, err
 	}
-	want, err := inputs.NewResolver(r.Client, r.Client, nil).Values(ctx, hr)
+	want, err := r.redacted().Values(ctx, hr)
 	if err != nil {
 		return a, b, fmt.Errorf("the values cannot be redacted, because spec.valuesFrom cannot be read: %w", err)
 	}

@@ -5,6 +5,7 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 )
 
@@ -38,6 +40,9 @@ func Scheme() (*runtime.Scheme, error) {
 // Reader reads facts. It is safe for concurrent use.
 type Reader struct {
 	Client client.Reader
+	// Redacted reads the Secrets whose values are removed from texts, and which are not shown. Nil is
+	// Client.
+	Redacted client.Reader
 	// Mapper maps kinds to resources.
 	Mapper apimeta.RESTMapper
 	// Allowed reports whether a user has a right.
@@ -46,7 +51,34 @@ type Reader struct {
 	Examine Examine
 	// Stored reads release records.
 	Stored Stored
+	// Limits bound the requests of one view.
+	Limits Limits
 	Now    func() time.Time
+}
+
+// Limits bound the requests of one view. Zero is no limit. What is left out is listed as not read.
+type Limits struct {
+	// Objects is the maximum of the objects of a release that are read.
+	Objects int
+	// Namespaces is the maximum of namespaces in which the objects are listed that others own. With a
+	// maximum, only the first page of each list is read.
+	Namespaces int
+}
+
+// inventory returns the objects of a release that are read, and how many more there are.
+func (r *Reader) inventory(hr *helmv2.HelmRelease) (objects []view.Object, more int) {
+	objects = view.Inventory(&hr.Status)
+	if limit := r.Limits.Objects; limit > 0 && len(objects) > limit {
+		return objects[:limit], len(objects) - limit
+	}
+	return objects, 0
+}
+
+// tooMany is the error for objects beyond a limit: their number.
+type tooMany int
+
+func (n tooMany) Error() string {
+	return fmt.Sprintf("%d more are left out, because of their number", int(n))
 }
 
 // pageSize is the number of objects that one answer of the API server has.
@@ -80,7 +112,15 @@ func (r *Reader) Release(ctx context.Context, namespace, name string) (*helmv2.H
 
 // Secrets returns the texts in the Secrets of spec.valuesFrom, so that outputs can be redacted.
 func (r *Reader) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
-	return inputs.NewResolver(r.Client, r.Client, nil).Secrets(ctx, hr)
+	return r.redacted().Secrets(ctx, hr)
+}
+
+// redacted returns a resolver of values that are removed from texts.
+func (r *Reader) redacted() *inputs.Resolver {
+	if r.Redacted != nil {
+		return inputs.NewResolver(r.Redacted, r.Redacted, nil)
+	}
+	return inputs.NewResolver(r.Client, r.Client, nil)
 }
 
 // examination collects facts.

@@ -5,6 +5,7 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -34,10 +35,14 @@ func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, e
 	t.readDesired(ctx)
 	var group errgroup.Group
 	group.SetLimit(maxLive)
-	for _, o := range view.Inventory(&hr.Status) {
+	objects, more := t.inventory(hr)
+	for _, o := range objects {
 		group.Go(func() error { t.readRoot(ctx, o); return nil })
 	}
 	_ = group.Wait()
+	if more > 0 {
+		t.addUnread("objects", tooMany(more))
+	}
 	t.readOwned(ctx)
 	slices.Sort(t.unread)
 	return view.TreeOf(hr.Namespace, hr.Name, t.roots, t.owned, t.unread), nil
@@ -94,13 +99,13 @@ func (t *treeReader) readRoot(ctx context.Context, o view.Object) {
 	switch {
 	case apierrors.IsNotFound(err):
 		root.Status, root.Message = "Missing", "does not exist"
-		root.Drifted = t.driftOf(o, nil)
+		root.Drifted, _ = t.driftOf(o, nil)
 	case err != nil:
 		t.addUnread(o.String(), err)
 	default:
 		root = liveOf(object)
 		root.Object, root.Owners = o, nil
-		root.Drifted = t.driftOf(o, object)
+		root.Drifted, root.Fields = t.driftOf(o, object)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,29 +115,33 @@ func (t *treeReader) readRoot(ctx context.Context, o view.Object) {
 	}
 }
 
-// driftOf returns whether a live object differs. If the condition says that some do, the object is
-// compared without a dry run: "yes" may be a difference that the API server makes.
-func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) string {
+// driftOf returns whether a live object differs, and the fields that do. If the condition says that
+// some objects do, the object is compared without a dry run: "yes" may be a difference that the API
+// server makes.
+func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) (drifted string, fields []string) {
 	switch t.drifted() {
 	case metav1.ConditionFalse:
-		return "no"
+		return "no", nil
 	case metav1.ConditionTrue:
 	case metav1.ConditionUnknown:
-		return "unknown"
+		return "unknown", nil
 	default:
-		return ""
+		return "", nil
 	}
 	for _, desired := range t.desired {
 		d := unstructured.Unstructured{Object: desired}
 		if d.GetKind() != o.Kind || d.GetName() != o.Name || d.GroupVersionKind().Group != o.Group || d.GetNamespace() != "" && d.GetNamespace() != o.Namespace {
 			continue
 		}
-		if live != nil && drift.Contains(live.Object, drift.Normalize(&d).Object) {
-			return "no"
+		if live == nil {
+			return "yes", nil
 		}
-		return "yes"
+		if fields = drift.Differing(live.Object, drift.Normalize(&d).Object); len(fields) == 0 {
+			return "no", nil
+		}
+		return "yes", fields
 	}
-	return "unknown"
+	return "unknown", nil
 }
 
 // ownedKinds are the kinds of objects that are listed to find those that others own.
@@ -145,7 +154,12 @@ func ownedKinds() []schema.GroupVersionKind {
 // readOwned reads the objects in the namespaces of workloads.
 func (t *treeReader) readOwned(ctx context.Context) {
 	slices.Sort(t.workloads)
-	for _, namespace := range slices.Compact(t.workloads) {
+	namespaces := slices.Compact(t.workloads)
+	if limit := t.Limits.Namespaces; limit > 0 && len(namespaces) > limit {
+		t.addUnread("namespaces of Pods", tooMany(len(namespaces)-limit))
+		namespaces = namespaces[:limit]
+	}
+	for _, namespace := range namespaces {
 		for _, kind := range ownedKinds() {
 			if err := t.readKind(ctx, namespace, kind); err != nil {
 				t.addUnread(kind.Kind+"s in "+namespace, err)
@@ -153,6 +167,9 @@ func (t *treeReader) readOwned(ctx context.Context) {
 		}
 	}
 }
+
+// errFirstPage is the error for a list of which only the first page is read.
+var errFirstPage = fmt.Errorf("only the first %d are read", pageSize)
 
 // readKind reads the objects of a kind that have owners.
 func (t *treeReader) readKind(ctx context.Context, namespace string, kind schema.GroupVersionKind) error {
@@ -171,6 +188,9 @@ func (t *treeReader) readKind(ctx context.Context, namespace string, kind schema
 		}
 		if options.Continue = list.GetContinue(); options.Continue == "" {
 			return nil
+		}
+		if t.Limits.Namespaces > 0 {
+			return errFirstPage
 		}
 	}
 }

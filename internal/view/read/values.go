@@ -18,7 +18,7 @@ func (r *Reader) Values(ctx context.Context, hr *helmv2.HelmRelease) (view.Value
 	resolver := inputs.NewResolver(r.Client, r.Client, nil)
 	var unread []string
 	want, err := resolver.Values(ctx, hr)
-	if _, secrets := r.Secrets(ctx, hr); err != nil && secrets != nil {
+	if _, secrets := resolver.Secrets(ctx, hr); err != nil && secrets != nil {
 		unread = []string{"Secrets of spec.valuesFrom, whose keys are missing here or have the value of another layer: " +
 			strings.Join(strings.Fields(secrets.Error()), " ")}
 		public := hr.DeepCopy()

@@ -114,7 +114,8 @@ func (x *explanation) unready(ctx context.Context) []release.UnreadyObject {
 	var all []release.UnreadyObject
 	var group errgroup.Group
 	group.SetLimit(maxLive)
-	for _, o := range view.Inventory(&x.facts.Release.Status) {
+	objects, more := x.inventory(x.facts.Release)
+	for _, o := range objects {
 		group.Go(func() error {
 			found, err := x.live(ctx, o)
 			mu.Lock()
@@ -128,6 +129,9 @@ func (x *explanation) unready(ctx context.Context) []release.UnreadyObject {
 		})
 	}
 	_ = group.Wait()
+	if more > 0 {
+		x.unread("objects", tooMany(more))
+	}
 	slices.SortFunc(all, func(a, b release.UnreadyObject) int {
 		if a.Failed != b.Failed {
 			if a.Failed {

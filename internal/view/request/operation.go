@@ -50,12 +50,9 @@ func Hook(namespace, name, hook string, now time.Time) *opsv1alpha1.Operation {
 // OperationProgress returns how far an Operation is.
 func OperationProgress(op *opsv1alpha1.Operation) Progress {
 	name := op.Namespace + "/" + op.Name
-	message := ""
-	for _, kind := range []string{opsv1alpha1.ConditionFailed, opsv1alpha1.ConditionCancelled, opsv1alpha1.ConditionSucceeded, opsv1alpha1.ConditionBlocked, opsv1alpha1.ConditionRunning, opsv1alpha1.ConditionAccepted} {
-		if c := apimeta.FindStatusCondition(op.Status.Conditions, kind); c != nil && (c.Status == metav1.ConditionTrue || kind == opsv1alpha1.ConditionAccepted) && c.Message != "" {
-			message = ": " + c.Message
-			break
-		}
+	message := OperationMessage(op)
+	if message != "" {
+		message = ": " + message
 	}
 	switch op.Status.Phase {
 	case opsv1alpha1.PhaseSucceeded:
@@ -67,6 +64,16 @@ func OperationProgress(op *opsv1alpha1.Operation) Progress {
 	case opsv1alpha1.PhasePending, opsv1alpha1.PhaseRunning:
 	}
 	return Progress{Text: fmt.Sprintf("Operation %s is %s%s", name, strings.ToLower(string(or(op.Status.Phase, opsv1alpha1.PhasePending))), message)}
+}
+
+// OperationMessage returns the message of the condition that matters most; empty without one.
+func OperationMessage(op *opsv1alpha1.Operation) string {
+	for _, kind := range []string{opsv1alpha1.ConditionFailed, opsv1alpha1.ConditionCancelled, opsv1alpha1.ConditionSucceeded, opsv1alpha1.ConditionBlocked, opsv1alpha1.ConditionRunning, opsv1alpha1.ConditionAccepted} {
+		if c := apimeta.FindStatusCondition(op.Status.Conditions, kind); c != nil && (c.Status == metav1.ConditionTrue || kind == opsv1alpha1.ConditionAccepted) && c.Message != "" {
+			return c.Message
+		}
+	}
+	return ""
 }
 
 func or(phase, fallback opsv1alpha1.OperationPhase) opsv1alpha1.OperationPhase {

@@ -1,18 +1,30 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The page works without this script. It adds two things: forms with data-search search as the user
-// types, and a main element with data-live is fetched again when the server reports a change.
+// The page works without this script. It adds three things: forms with data-search search as the
+// user types, the key "/" moves the focus to the search, and a main element with data-live is fetched
+// again when the server reports a change of what it shows.
 "use strict";
 (() => {
   const main = document.getElementById("content");
   const live = document.getElementById("live");
-  let latest = 0, timer = 0, stream = null;
 
-  const keyOf = (node) => node.nodeType === 1 ? (node.id || node.dataset.key || "") : "";
+  // The request in flight, if there is one, and whether a change was reported since it was sent.
+  let request = null, again = false;
 
-  // morph changes an element into another one. Nodes that both have stay, so that the focus, the
-  // selection, a half-typed search, an open details element and the scroll position stay too.
+  // put shows another version of this page. Nodes that both have stay, so that the focus, a half-typed
+  // search, an open details element and the scroll position stay too.
+  function put(page) {
+    const shown = page.getElementById("content");
+    if (!shown || main.isEqualNode(shown)) return false;
+    const focused = document.activeElement;
+    morph(main, shown);
+    document.title = page.title;
+    if (focused !== document.activeElement && main.contains(focused)) focused.focus({preventScroll: true});
+    return true;
+  }
+
+  // morph changes an element into another one. An ID or data-key says which nodes are the same.
   function morph(from, to) {
     for (const {name} of [...from.attributes]) {
       if (!to.hasAttribute(name) && name !== "open") from.removeAttribute(name);
@@ -24,7 +36,7 @@
     let next = from.firstChild;
     for (const wanted of [...to.childNodes]) {
       const key = keyOf(wanted);
-      let node = key ? keyed.get(key) : next;
+      const node = key ? keyed.get(key) : next;
       if (!node || node.nodeName !== wanted.nodeName || keyOf(node) !== key) {
         from.insertBefore(document.importNode(wanted, true), next);
         continue;
@@ -32,7 +44,7 @@
       if (node === next) next = next.nextSibling;
       else from.insertBefore(node, next);
       if (node.isEqualNode(wanted)) continue;
-      if (node.nodeType === 1) morph(node, wanted);
+      if (node.nodeType === Node.ELEMENT_NODE) morph(node, wanted);
       else node.nodeValue = wanted.nodeValue;
     }
     while (next) {
@@ -42,60 +54,95 @@
     }
   }
 
-  // refresh fetches an address and shows it in place of the present one.
-  async function refresh(address, message) {
-    const mine = ++latest;
-    const answer = await fetch(address, {headers: {Accept: "text/html"}}).catch(() => null);
-    if (!answer || mine !== latest) return;
-    if (answer.redirected) return location.assign(answer.url);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const shown = page.getElementById("content");
-    if (!shown || mine !== latest) return;
-    const focused = document.activeElement;
-    morph(main, shown);
-    document.title = page.title;
-    if (focused !== document.activeElement && main.contains(focused)) focused.focus({preventScroll: true});
-    if (message) live.textContent = message;
+  function keyOf(node) {
+    return node.nodeType === Node.ELEMENT_NODE ? node.id || node.dataset.key || "" : "";
   }
 
+  // show fetches an address and shows it. It resolves to true if the page has changed.
+  async function show(address) {
+    if (request) request.abort();
+    const mine = request = new AbortController();
+    let changed = false, stale = false;
+    try {
+      const answer = await fetch(address, {signal: mine.signal, headers: {Accept: "text/html"}});
+      if (answer.redirected) return location.assign(answer.url);
+      const text = await answer.text();
+      // From 429, the server is busy, and the present content is better than none.
+      stale = answer.status >= 429;
+      if (!stale && request === mine) changed = put(new DOMParser().parseFromString(text, "text/html"));
+    } catch {
+      stale = true;
+    }
+    if (request !== mine) return false;
+    request = null;
+    live.classList.toggle("visually-hidden", !stale);
+    live.textContent = stale ? "Not up to date: the server does not answer." : "";
+    if (again) update();
+    return changed;
+  }
+
+  // update shows this page again. Changes that are reported meanwhile are shown after it.
+  async function update() {
+    again = request !== null;
+    if (!again && await show(location.href)) live.textContent = "Updated";
+  }
+
+  // Search as the user types.
+  let timer = 0;
   function search(form) {
-    const fields = [...new FormData(form)].filter(([, value]) => value !== "");
-    const query = new URLSearchParams(fields).toString();
-    history.replaceState(null, "", location.pathname + (query ? "?" + query : ""));
-    refresh(location.href);
+    clearTimeout(timer);
+    const address = new URL(form.action);
+    address.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+    history.replaceState(null, "", address);
+    show(address);
   }
+  const searches = (form) => form && "search" in form.dataset;
+  main.addEventListener("input", ({target: {form}}) => {
+    if (!searches(form)) return;
+    clearTimeout(timer);
+    timer = setTimeout(search, 200, form);
+  });
+  main.addEventListener("submit", (event) => {
+    if (!searches(event.target)) return;
+    event.preventDefault();
+    search(event.target);
+  });
+  document.addEventListener("keydown", (event) => {
+    const field = main.querySelector("form[data-search] input[type=search]");
+    if (!field || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    field.select();
+  });
 
-  for (const kind of ["input", "change"]) {
-    main.addEventListener(kind, (event) => {
-      const form = event.target.form;
-      if (!form || !("search" in form.dataset)) return;
-      clearTimeout(timer);
-      timer = setTimeout(search, kind === "input" ? 200 : 0, form);
-    });
+  // Live updates. data-live has the beginnings of the paths that this page shows. A changed path that
+  // ends with a slash means all paths below it.
+  const within = (path, parent) => path.startsWith(parent.endsWith("/") ? parent : parent + "/");
+  function concerns(changed) {
+    return main.dataset.live.split(" ").some((shown) => changed.some((path) =>
+      path === shown || within(path, shown) || (path.endsWith("/") && within(shown, path))));
   }
-
-  // concerns reports whether one of the changed paths is shown by this page. A list shows all.
-  const lists = ["/", "/operations", "/sources"];
-  const concerns = (paths) => paths.some((path) => path === "*" || path === location.pathname || lists.includes(location.pathname));
-
+  let stream = null;
   // Only a visible page listens: a browser has few connections to a host.
   function listen() {
-    if (document.hidden) {
-      if (stream) stream.close();
-      stream = null;
-    } else if (!stream) {
-      stream = new EventSource("/events");
-      stream.addEventListener("changed", (event) => {
-        const paths = JSON.parse(event.data);
-        if (concerns(paths)) refresh(location.href, "Updated.");
-      });
-    }
-  }
-  if ("live" in main.dataset) {
-    document.addEventListener("visibilitychange", () => {
-      listen();
-      if (!document.hidden) refresh(location.href);
+    if (stream) stream.close();
+    stream = null;
+    if (document.hidden) return;
+    stream = new EventSource("/events");
+    stream.addEventListener("changed", ({data}) => {
+      if (concerns(JSON.parse(data))) update();
     });
+    stream.addEventListener("error", ({target}) => {
+      // The browser connects again unless the server has refused.
+      if (target.readyState === EventSource.CLOSED) setTimeout(resume, 30_000);
+    });
+  }
+  function resume() {
+    listen();
+    if (!document.hidden) update();
+  }
+  if (main.dataset.live) {
+    document.addEventListener("visibilitychange", resume);
     listen();
   }
 })();

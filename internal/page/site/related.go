@@ -1,0 +1,119 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package site
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/page/access"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/dependencies"
+	"github.com/pintle-dev/pintle/internal/view/listing"
+	"github.com/pintle-dev/pintle/internal/view/operations"
+	"github.com/pintle-dev/pintle/internal/view/read"
+)
+
+// newestOperations is the number of Operations on the page of a release.
+const newestOperations = 10
+
+// related is the content of the sections about the objects that are related to a release.
+type related struct {
+	// Plan is nil if there is none, or if PlanNote has the reason why it is not shown.
+	Plan     *plan
+	PlanNote string
+
+	Dependencies dependencies.Dependencies
+
+	Operations     listing.Limited[operations.Row]
+	OperationsNote string
+}
+
+// Limits of the lists of a plan.
+const maxChanges, maxFields, maxEntries = 100, 30, 100
+
+// plan is a ReleasePlan with lists of bounded length.
+type plan struct {
+	view.Plan
+	Changes []planChanges
+	Images  listing.Limited[v1alpha1.PlanImage]
+	Values  listing.Limited[v1alpha1.PlanValue]
+	Hooks   listing.Limited[v1alpha1.PlanHook]
+	// Warnings are those of the API server.
+	Warnings listing.Limited[string]
+}
+
+// planChanges are the changes of objects or of CRDs.
+type planChanges struct {
+	Title string
+	listing.Limited[planChange]
+}
+
+// planChange is the change of one object.
+type planChange struct {
+	Change      v1alpha1.ChangeKind
+	Object      view.Object
+	Destructive bool
+	Reason      string
+	Fields      listing.Limited[v1alpha1.PlanField]
+}
+
+// related reads the objects that are related to a release. The reader is that of the release.
+func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.Reader, hr *helmv2.HelmRelease) (related, error) {
+	r := related{}
+	switch found, err := viewer.Plan(ctx, hr); {
+	case apierrors.IsForbidden(err):
+		r.PlanNote = "You may not get ReleasePlans in this namespace."
+	case err != nil:
+		r.PlanNote = "The plan could not be read: " + err.Error()
+	case found != nil:
+		r.Plan = planOf(view.PlanOf(found))
+	}
+	dependents, err := viewer.Dependents(ctx, hr)
+	if err != nil {
+		return r, err
+	}
+	r.Dependencies = dependencies.Of(reader.Dependencies(ctx, hr), len(hr.Spec.DependsOn), dependents, s.Now())
+	switch all, err := viewer.OperationsIn(ctx, hr.Namespace); {
+	case apierrors.IsForbidden(err):
+		r.OperationsNote = "You may not get Operations in this namespace."
+	case err != nil:
+		r.OperationsNote = "Operations could not be read: " + err.Error() + "."
+	default:
+		r.Operations = operations.OfRelease(all, hr, newestOperations, s.Now())
+	}
+	return r, nil
+}
+
+// planOf returns a plan with lists of bounded length.
+func planOf(v view.Plan) *plan {
+	p := &plan{
+		Plan: v, Images: listing.First(v.Content.Images, maxEntries), Values: listing.First(v.Content.Values, maxEntries),
+		Hooks: listing.First(v.Content.Hooks, maxEntries), Warnings: listing.First(v.Content.Warnings, maxEntries),
+	}
+	for _, all := range []struct {
+		title   string
+		changes []v1alpha1.PlanChange
+	}{{"Changes", v.Content.Changes}, {"Changes of CRDs", v.Content.CRDs}} {
+		if len(all.changes) > 0 {
+			p.Changes = append(p.Changes, changesOf(all.title, all.changes))
+		}
+	}
+	return p
+}
+
+func changesOf(title string, all []v1alpha1.PlanChange) planChanges {
+	first := listing.First(all, maxChanges)
+	c := planChanges{Title: title, Limited: listing.Limited[planChange]{More: first.More}}
+	for _, a := range first.Entries {
+		c.Entries = append(c.Entries, planChange{
+			Change: a.Change, Object: view.Object{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},
+			Destructive: a.Destructive, Reason: a.Reason, Fields: listing.First(a.Fields, maxFields),
+		})
+	}
+	return c
+}

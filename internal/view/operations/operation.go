@@ -1,0 +1,179 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/listing"
+	"github.com/pintle-dev/pintle/internal/view/request"
+)
+
+const (
+	// maxText is the maximum length of a message that is shown in full.
+	maxText = 4000
+	// maxJobs and maxHooks are the maximum numbers of entries.
+	maxJobs, maxHooks = 100, 100
+)
+
+// Facts are what was read about one Operation.
+type Facts struct {
+	Operation *opsv1alpha1.Operation
+	// Release is the name of its HelmRelease; empty if it is not known.
+	Release string
+	// Pods are those of its Jobs that exist.
+	Pods []corev1.Pod
+	Now  time.Time
+}
+
+// Operation explains one Operation.
+type Operation struct {
+	Row
+	// Sentence is the state in one sentence.
+	Sentence string
+	Type     opsv1alpha1.OperationType
+	Engine   opsv1alpha1.OperationEngine
+	// Revision is the revision with the hooks; empty if it is not known.
+	Revision   string
+	Jobs       listing.Limited[Job]
+	Pods       listing.Limited[Pod]
+	Conditions []view.Condition
+	// Hooks are those of the release, if the requested one does not exist.
+	Hooks listing.Limited[Hook]
+	// Result is the exit code, the reason and the message of the last Job; empty without one.
+	Result string
+	// Logs are the last lines that the controller has stored, without values of Secrets.
+	Logs []view.Log
+	// Started and Ended are nil before.
+	Started, Ended *time.Time
+	// Took is the time between them, or until now.
+	Took string
+	// Cancel is true if it is cancelled by its spec.
+	Cancel bool
+}
+
+// Job is a Job of an Operation.
+type Job struct {
+	Name, Hook string
+	State      opsv1alpha1.OperationPhase
+	// Result is the exit code and the reason of a failure.
+	Result string
+	// Took is the time that it has run; empty if it has not started.
+	Took string
+}
+
+// Hook is a hook of a release.
+type Hook struct{ Name, Kind, Events string }
+
+// Explain returns what is known of an Operation.
+func Explain(f Facts) *Operation {
+	op := f.Operation
+	o := &Operation{
+		Row: rowOf(op, f.Release, f.Now), Sentence: sentence(op), Type: op.Spec.Type, Engine: op.Spec.Engine, Cancel: op.Spec.Cancel,
+		Pods: podsOf(f.Pods, f.Now), Conditions: conditionsOf(op.Status.Conditions),
+		Started: timeOf(op.Status.StartedAt), Ended: timeOf(op.Status.CompletionTime),
+	}
+	o.Took = took(op.Status.StartedAt, op.Status.CompletionTime, f.Now)
+	var hooks []Hook
+	for _, h := range op.Status.Hooks {
+		hooks = append(hooks, Hook{Name: h.Name, Kind: h.Kind, Events: strings.Join(h.Events, ", ")})
+	}
+	o.Hooks = listing.First(hooks, maxHooks)
+	if p := op.Spec.Parameters; p != nil && p.Revision > 0 {
+		o.Revision = strconv.Itoa(p.Revision)
+	}
+	if out := op.Status.Outputs; out != nil {
+		o.outputs(out, f.Now)
+	}
+	return o
+}
+
+// sentence returns the state of an Operation in one sentence.
+func sentence(op *opsv1alpha1.Operation) string {
+	text := listing.Shorten(request.OperationProgress(op).Text, maxText)
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
+// outputs sets the results.
+func (o *Operation) outputs(out *opsv1alpha1.Outputs, now time.Time) {
+	if r := out.Release; r != nil {
+		o.Revision = fmt.Sprintf("%d of %s/%s", r.Revision, r.Namespace, r.Name)
+	}
+	o.Result = resultOf(out.ExitCode, out.Reason)
+	if out.Message != "" {
+		o.Result = strings.TrimPrefix(o.Result+": "+listing.Shorten(out.Message, maxText), ": ")
+	}
+	var jobs []Job
+	for _, j := range out.Jobs {
+		jobs = append(jobs, Job{
+			Name: j.Name, Hook: j.Hook, State: j.Phase, Result: resultOf(j.ExitCode, j.Reason), Took: took(j.StartedAt, j.CompletionTime, now),
+		})
+	}
+	o.Jobs = listing.First(jobs, maxJobs)
+	for _, l := range out.LogTail {
+		log := view.Log{Container: l.Container, Lines: strings.Split(strings.TrimRight(l.Text, "\n"), "\n")}
+		if out.LogsRef != nil {
+			log.Pod = out.LogsRef.Name
+		}
+		o.Logs = append(o.Logs, log)
+	}
+}
+
+// resultOf returns an exit code and a reason as text.
+func resultOf(exitCode *int32, reason string) string {
+	if exitCode == nil {
+		return reason
+	}
+	text := fmt.Sprintf("exit code %d", *exitCode)
+	if reason != "" {
+		text += ", " + reason
+	}
+	return text
+}
+
+// conditionsOf returns the conditions, the newest first.
+func conditionsOf(all []metav1.Condition) []view.Condition {
+	views := make([]view.Condition, 0, len(all))
+	for _, c := range all {
+		views = append(views, view.Condition{
+			Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: listing.Shorten(c.Message, maxText), Since: c.LastTransitionTime.UTC(),
+		})
+	}
+	slices.SortStableFunc(views, func(a, b view.Condition) int {
+		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Type, b.Type))
+	})
+	return views
+}
+
+// took returns the time between two events, or until now.
+func took(from, to *metav1.Time, now time.Time) string {
+	switch {
+	case from.IsZero():
+		return ""
+	case to.IsZero():
+		return listing.Ago(from.Time, now)
+	}
+	return listing.Ago(from.Time, to.Time)
+}
+
+func timeOf(t *metav1.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := t.UTC()
+	return &at
+}

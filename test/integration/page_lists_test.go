@@ -1,0 +1,152 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/page/access"
+	"github.com/pintle-dev/pintle/internal/page/site"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view/read"
+)
+
+// pages returns a web page that reads from the API server. The token of a request is its user.
+func (w *world) pages() http.Handler {
+	w.t.Helper()
+	as := func(context.Context, *helmv2.HelmRelease) (*read.Reader, error) {
+		return &read.Reader{
+			Client: suite.client, Mapper: suite.client.RESTMapper(),
+			Examine: func(context.Context, release.DiagnosisRequest) *release.Diagnosis { return nil },
+			Stored:  func(context.Context, release.Target, int) (*read.Record, error) { return nil, nil },
+		}, nil
+	}
+	pages, err := site.New(site.Options{
+		User: func(_ context.Context, token string) (*authenticationv1.UserInfo, error) {
+			return &authenticationv1.UserInfo{Username: token}, nil
+		},
+		Source: &access.Source{
+			Rights: access.NewRights(suite.client, time.Now), Kept: suite.client, Live: suite.client, As: as, Scheme: suite.client.Scheme(), Now: time.Now,
+			Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
+		},
+		Now: time.Now, Health: func() site.Health { return site.Health{} },
+	})
+	w.must(err)
+	return pages
+}
+
+// grantReads gives a user the right to get and list resources in the namespace of the world.
+func (w *world) grantReads(user string, rules ...rbacv1.PolicyRule) {
+	w.t.Helper()
+	for i := range rules {
+		rules[i].Verbs = []string{"get", "list"}
+	}
+	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: user}
+	w.must(suite.client.Create(w.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}))
+	w.must(suite.client.Create(w.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}))
+}
+
+func (w *world) expectPage(pages http.Handler, user, path string, code int, parts, absent []string) {
+	w.t.Helper()
+	request := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, path, nil)
+	request.Header.Set("Authorization", "Bearer "+user)
+	answer := httptest.NewRecorder()
+	pages.ServeHTTP(answer, request)
+	if answer.Code != code {
+		w.t.Errorf("%s gets %s with code %d, not %d", user, path, answer.Code, code)
+	}
+	for _, part := range parts {
+		if !strings.Contains(answer.Body.String(), part) {
+			w.t.Errorf("the page %s of %s does not contain %q:\n%s", path, user, part, answer.Body)
+		}
+	}
+	for _, part := range absent {
+		if strings.Contains(answer.Body.String(), part) {
+			w.t.Errorf("the page %s of %s contains %q", path, user, part)
+		}
+	}
+}
+
+// TestPageOfOperation: the web page shows an Operation with its Job, its Pod and its result to those
+// who may get it, in the list, on its own page and on the page of its release.
+func TestPageOfOperation(t *testing.T) {
+	t.Parallel()
+	operationsServed(t)
+	w := newWorld(t)
+	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
+	hr := w.release("web", nil)
+	w.untilReady(hr)
+	op := w.operate(hr, "once")
+	job := w.theJob(op)
+	pod := w.runPod(job)
+	w.endPod(job, pod, 3)
+	w.tidy(op)
+
+	releases := rbacv1.PolicyRule{APIGroups: []string{helmv2.GroupVersion.Group}, Resources: []string{"helmreleases"}}
+	operations := rbacv1.PolicyRule{APIGroups: []string{"ops.vworkspace.io"}, Resources: []string{"operations"}}
+	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}}
+	editor, reader, stranger := w.namespace+"-editor", w.namespace+"-reader", w.namespace+"-stranger"
+	plans := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.Group}, Resources: []string{"releaseplans"}}
+	w.grantReads(editor, releases, operations, pods, plans)
+	w.grantReads(reader, releases)
+	pages, own := w.pages(), "/operations/"+w.namespace+"/once"
+	w.expectPage(pages, editor, "/operations?namespace="+w.namespace, http.StatusOK, []string{`href="` + own + `"`, "Failed", "web-migrate", `href="/releases/` + w.namespace + `/web"`}, nil)
+	w.expectPage(pages, editor, own, http.StatusOK, []string{w.namespace + "/once failed", job.Name, pod.Name, "exit code 3"}, []string{"You may not"})
+	w.expectPage(pages, editor, "/releases/"+w.namespace+"/web", http.StatusOK, []string{`href="` + own + `"`, "There is no plan"}, nil)
+	w.expectPage(pages, editor, "/operations/"+w.namespace+"/missing", http.StatusNotFound, nil, nil)
+
+	w.expectPage(pages, reader, "/releases/"+w.namespace+"/web", http.StatusOK, []string{"You may not get Operations", "You may not get ReleasePlans"}, []string{own})
+	for _, user := range []string{reader, stranger} {
+		w.expectPage(pages, user, own, http.StatusNotFound, nil, []string{job.Name})
+		w.expectPage(pages, user, "/operations", http.StatusOK, []string{"no Operations that you may get"}, []string{own})
+	}
+}
+
+// TestPageOfSources: the web page lists the sources of all kinds with the releases that use them, each
+// kind to those who may get it, failing ones first.
+func TestPageOfSources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("app", nil))
+	repository := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "charts"}}
+	repository.Spec.URL, repository.Spec.Interval = "https://localhost/charts", metav1.Duration{Duration: time.Hour}
+	w.must(suite.client.Create(t.Context(), repository))
+	repository.Status.ObservedGeneration = repository.Generation
+	repository.Status.Artifact = &fluxmeta.Artifact{URL: "http://localhost/x", Path: "x", Digest: "sha256:" + strings.Repeat("a", 64), Revision: "sha256:abc", LastUpdateTime: metav1.Now()}
+	apimeta.SetStatusCondition(&repository.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "Failed", Message: "no such host <b>"})
+	w.must(suite.client.Status().Update(t.Context(), repository))
+	t.Cleanup(func() { _ = suite.client.Delete(context.Background(), repository, client.GracePeriodSeconds(0)) })
+
+	group := []string{sourcev1.GroupVersion.Group}
+	all, some, stranger := w.namespace+"-all", w.namespace+"-some", w.namespace+"-stranger"
+	releases := rbacv1.PolicyRule{APIGroups: []string{helmv2.GroupVersion.Group}, Resources: []string{"helmreleases"}}
+	w.grantReads(all, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"*"}}, releases)
+	w.grantReads(some, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"ocirepositories"}})
+	pages := w.pages()
+	failing, ready := "row-HelmRepository/"+w.namespace+"/charts", "row-OCIRepository/"+w.namespace+"/app"
+	w.expectPage(pages, all, "/sources?namespace="+w.namespace, http.StatusOK, []string{failing, ready, "no such host &lt;b&gt;", "1.0.0@sha256:", `href="/releases/` + w.namespace + `/app"`}, []string{"could not be read"})
+	w.expectPage(pages, all, "/sources?kind=HelmRepository", http.StatusOK, []string{failing, "Failing"}, []string{ready})
+	w.expectPage(pages, all, "/sources?kind=Secret", http.StatusBadRequest, []string{"is none of"}, []string{failing})
+	w.expectPage(pages, some, "/sources", http.StatusOK, []string{ready}, []string{failing, "/releases/"})
+	w.expectPage(pages, stranger, "/sources", http.StatusOK, []string{"no sources that you may get"}, []string{failing, ready})
+}
