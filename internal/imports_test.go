@@ -42,7 +42,7 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"chart", "cli/portforward", "cli/text", "cluster", "diff", "diagnosis", "diagnosis/evidence", "redaction", "view", "view/doctor", "view/manifest", "view/read", "view/request", "worker"},
+		"cli":                               {"bounded", "chart", "cli/portforward", "cli/text", "cluster", "diff", "diagnosis", "diagnosis/evidence", "redaction", "view", "view/doctor", "view/manifest", "view/read", "view/request", "worker"},
 		"cli/portforward":                   {},
 		"cli/text":                          {"view", "view/doctor", "view/manifest"},
 		"cluster":                           {"apiretry", "bounded", "cluster/confined", "cluster/health"},

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cli/portforward"
 	"github.com/pintle-dev/pintle/internal/cli/text"
@@ -234,13 +234,13 @@ func helmReleases(in io.Reader, name string) ([]*helmv2.HelmRelease, error) {
 			return nil, err
 		}
 		hr := &helmv2.HelmRelease{}
-		if err := yaml.Unmarshal(raw, &hr.TypeMeta); err != nil {
+		if err := bounded.Manifest().Unmarshal(raw, &hr.TypeMeta); err != nil {
 			return nil, err
 		}
 		if hr.Kind != helmv2.HelmReleaseKind || hr.APIVersion != helmv2.GroupVersion.String() {
 			continue
 		}
-		if err := yaml.UnmarshalStrict(raw, hr); err != nil {
+		if err := bounded.Manifest().UnmarshalStrict(raw, hr); err != nil {
 			return nil, err
 		}
 		if name == "" || hr.Name == name {

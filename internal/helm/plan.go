@@ -44,7 +44,7 @@ type PlanRequest struct {
 //
 // An error means that there is no plan: a server did not decide, or the chart cannot be rendered.
 func (r *Runner) Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (plan.Plan, error) {
-	p := r.newPlanner(getter, job, q)
+	p := newPlanner(r, getter, job, q)
 	err := p.compute(ctx)
 	if err == nil {
 		err = p.store(ctx)
@@ -70,7 +70,7 @@ type RevisionText struct{ Manifest, Hooks, Notes string }
 
 // Forecast returns the changes that a job would make, as Plan does, and stores nothing.
 func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (Forecast, error) {
-	p := r.newPlanner(getter, job, q)
+	p := newPlanner(r, getter, job, q)
 	if err := p.compute(ctx); err != nil {
 		return Forecast{}, p.failed(err)
 	}
@@ -80,7 +80,7 @@ func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClie
 // ForecastRevision returns the changes that would make live objects those of a stored revision. All
 // of its objects are compared with the live ones. The action of the job is an Upgrade.
 func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (Forecast, error) {
-	p := r.newPlanner(getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
+	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
 	if err := p.restore(ctx, version); err != nil {
 		return Forecast{}, p.failed(err)
 	}
@@ -112,7 +112,7 @@ type planner struct {
 	base *helmrelease.Release
 }
 
-func (r *Runner) newPlanner(getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) *planner {
+func newPlanner(r *Runner, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) *planner {
 	return &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
 }
 
