@@ -42,7 +42,8 @@ func mayImport() map[string][]string {
 		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"cli/text", "diagnosis", "diagnosis/evidence", "redaction", "view", "view/doctor", "view/manifest", "view/read", "view/request"},
+		"cli":                               {"bounded", "chart", "cli/portforward", "cli/text", "cluster", "diff", "diagnosis", "diagnosis/evidence", "redaction", "view", "view/doctor", "view/manifest", "view/read", "view/request", "worker"},
+		"cli/portforward":                   {},
 		"cli/text":                          {"view", "view/doctor", "view/manifest"},
 		"cluster":                           {"apiretry", "bounded", "cluster/confined", "cluster/health"},
 		"cluster/cloudauth":                 {},
@@ -69,6 +70,7 @@ func mayImport() map[string][]string {
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics", "status/message"},
 		"diagnosis":                         {"readiness", "redaction"},
 		"diagnosis/evidence":                {"diagnosis", "redaction", "release"},
+		"diff":                              {"chart", "cluster", "drift", "helm", "inputs", "plan", "redaction", "release", "view", "view/manifest", "view/read", "worker"},
 		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
 		"fair":                              {},
@@ -114,7 +116,7 @@ func mayImport() map[string][]string {
 		"status/suspension":                 {"release", "status"},
 		"values":                            {"bounded"},
 		"version":                           {},
-		"view":                              {"diagnosis", "plan", "redaction", "release"},
+		"view":                              {"diagnosis", "plan", "redaction", "release", "view/manifest"},
 		"view/dependencies":                 {"view", "view/listing"},
 		"view/doctor":                       {"view"},
 		"view/listing":                      {},
@@ -155,7 +157,7 @@ func pure() map[string][]string {
 		"status/message":    {"k8s.io/apimachinery/pkg", packages + "release"},
 		"status/suspension": {"k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
 		// The state of a suspended or held release is decided in release.
-		"view":              {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "redaction", packages + "release"},
+		"view":              {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "redaction", packages + "release", packages + "view/manifest"},
 		"view/dependencies": {"k8s.io/apimachinery/pkg", packages + "view"},
 		"view/doctor":       {"k8s.io/apimachinery/pkg", packages + "view"},
 		"view/listing":      {"k8s.io/apimachinery/pkg"},
@@ -318,7 +320,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: []string{"helm.sh/helm"},
 			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
-			indirect:  []string{"chart", "inputs", "controller", "page", "view/read", "cli", "main"},
+			indirect:  []string{"chart", "diff", "inputs", "controller", "page", "view/read", "cli", "main"},
 		},
 		{
 			// They are large, and inspect the machine when they are initialized.

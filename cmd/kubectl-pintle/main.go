@@ -6,6 +6,8 @@ package main
 
 import (
 	"context"
+	"io"
+	stdlog "log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,9 +19,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/pintle-dev/pintle/internal/cli"
+	"github.com/pintle-dev/pintle/internal/render/handler"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == worker.Command {
+		// Helm logs values that it cannot merge to the standard logger. They may be secret.
+		stdlog.SetOutput(io.Discard)
+		os.Exit(worker.Serve(context.Background(), handler.ForProcess()))
+	}
 	// Libraries log nothing: results and errors are printed.
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -47,3 +47,11 @@ func (l Limits) Unmarshal(raw []byte, into any) error {
 	}
 	return yaml.Unmarshal(raw, into)
 }
+
+// UnmarshalStrict decodes YAML, as yaml.UnmarshalStrict does: unknown and repeated fields are errors.
+func (l Limits) UnmarshalStrict(raw []byte, into any) error {
+	if err := l.Check(raw); err != nil {
+		return err
+	}
+	return yaml.UnmarshalStrict(raw, into)
+}

@@ -115,6 +115,12 @@ func TestDecode(t *testing.T) {
 	if err := small().Unmarshal([]byte(bomb(9)), &m); !errors.As(err, &limit) {
 		t.Errorf("Unmarshal: %v", err)
 	}
+	if err := small().UnmarshalStrict([]byte(bomb(9)), &m); !errors.As(err, &limit) {
+		t.Errorf("UnmarshalStrict: %v", err)
+	}
+	if err := small().UnmarshalStrict([]byte("a: 1\na: 2"), &m); err == nil || errors.As(err, &limit) {
+		t.Errorf("a repeated key: %v", err)
+	}
 }
 
 // TestDecodedSize: a text that only the decoder accepts is measured after decoding.

@@ -9,6 +9,7 @@
 //	root.go    Command: all commands
 //	run.go     run: hooks
 //	history.go history
+//	diff.go    diff
 //	values.go  values
 //	tree.go    tree
 //	plan.go    plan, approve, reject

@@ -40,7 +40,7 @@ func Command(s *Session) *cobra.Command {
 	root.SetIn(s.In)
 	root.AddCommand(
 		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), testCommand(s),
-		runCommand(s), historyCommand(s), valuesCommand(s), treeCommand(s),
+		runCommand(s), historyCommand(s), diffCommand(s), valuesCommand(s), treeCommand(s),
 		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s),
 	)
 	return root
@@ -54,8 +54,21 @@ func (s *Session) Report(err error) int {
 	if !errors.Is(err, errFailed) {
 		_, _ = fmt.Fprintf(s.ErrOut, "error: %s\n", text.Clean(err.Error()))
 	}
+	if coded, ok := errors.AsType[*codedError](err); ok {
+		return coded.code
+	}
 	return 1
 }
+
+// codedError is an error with an exit code of its own.
+type codedError struct {
+	error
+
+	code int
+}
+
+// Unwrap returns the error.
+func (e *codedError) Unwrap() error { return e.error }
 
 // addAllNamespaces adds the flag --all-namespaces to a command.
 func (s *Session) addAllNamespaces(cmd *cobra.Command) {

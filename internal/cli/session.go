@@ -37,6 +37,7 @@ type Session struct {
 	examine read.Examine
 	logs    evidence.Opener
 	stored  read.Stored
+	differ  differ
 
 	flags *genericclioptions.ConfigFlags
 	// all is true for --all-namespaces.

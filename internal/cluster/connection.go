@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/version"
@@ -85,12 +86,23 @@ func connect(config *rest.Config, c *discoveryCache) (*Connection, error) {
 // The timeout of requests to another cluster includes all repetitions, so it would end an outage
 // before r does, as a failure. r bounds each repetition itself.
 func (c *Connection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClientGetter {
-	own := *c
+	own := c.with(r.Transport, 0)
 	own.shared = c
+	return own
+}
+
+// With returns a copy of the connection whose requests pass a transport of its own, which may refuse
+// them. The copy shares identity, network connections and discovery with c.
+func (c *Connection) With(wrap func(http.RoundTripper) http.RoundTripper) *Connection {
+	return c.with(wrap, c.config.Timeout)
+}
+
+func (c *Connection) with(wrap func(http.RoundTripper) http.RoundTripper, timeout time.Duration) *Connection {
+	own := *c
 	own.config = rest.CopyConfig(c.config)
-	own.config.Wrap(r.Transport)
-	own.config.Timeout = 0
-	own.client = &http.Client{Transport: r.Transport(c.client.Transport), CheckRedirect: c.client.CheckRedirect}
+	own.config.Wrap(wrap)
+	own.config.Timeout = timeout
+	own.client = &http.Client{Transport: wrap(c.client.Transport), CheckRedirect: c.client.CheckRedirect, Timeout: timeout}
 	dc, err := discovery.NewDiscoveryClientForConfigAndClient(own.config, own.client)
 	if err != nil {
 		// Cannot happen: a client was made of the same configuration before.

@@ -63,6 +63,9 @@ type creation struct {
 	// those that the CRDs will define. Both are set for plans only.
 	base *helmrelease.Release
 	apis []string
+	// all is true if all objects are compared with the live ones, and not only those that differ from
+	// base. It is set for forecasts only.
+	all bool
 	// capabilities are those that templates see.
 	capabilities *chartutil.Capabilities
 	rendered     *remote.Rendered

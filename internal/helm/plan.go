@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -42,9 +44,47 @@ type PlanRequest struct {
 //
 // An error means that there is no plan: a server did not decide, or the chart cannot be rendered.
 func (r *Runner) Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (plan.Plan, error) {
-	p := &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
-	found, err := p.plan(ctx)
-	return found, p.former.Error(p.redact.Error(redact.OneLine(err)))
+	p := newPlanner(r, getter, job, q)
+	err := p.compute(ctx)
+	if err == nil {
+		err = p.store(ctx)
+	}
+	if err != nil {
+		return plan.Plan{}, p.failed(err)
+	}
+	return plan.Build(p.facts), nil
+}
+
+// Forecast is what an action would change, and the texts that it replaces.
+type Forecast struct {
+	plan.Plan
+
+	// Base and Next are the revisions before and after the action; zero if there is none.
+	Base, Next RevisionText
+	// Secrets are texts that have to be redacted from both.
+	Secrets []string
+}
+
+// RevisionText is the rendered text of a revision. Hooks is a manifest.
+type RevisionText struct{ Manifest, Hooks, Notes string }
+
+// Forecast returns the changes that a job would make, as Plan does, and stores nothing.
+func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (Forecast, error) {
+	p := newPlanner(r, getter, job, q)
+	if err := p.compute(ctx); err != nil {
+		return Forecast{}, p.failed(err)
+	}
+	return p.forecast(), nil
+}
+
+// ForecastRevision returns the changes that would make live objects those of a stored revision. All
+// of its objects are compared with the live ones. The action of the job is an Upgrade.
+func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (Forecast, error) {
+	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
+	if err := p.restore(ctx, version); err != nil {
+		return Forecast{}, p.failed(err)
+	}
+	return p.forecast(), nil
 }
 
 // DeletePlan deletes the stored text of the plan of a release. A plan that does not exist is no error.
@@ -68,40 +108,116 @@ type planner struct {
 	redact, former redact.Redactor
 	facts          plan.Facts
 	content        planning.Content
+	// base is the revision that is replaced; nil if there is none.
+	base *helmrelease.Release
 }
 
-// plan is Plan without redaction of the error. A panic of Helm is an error.
-func (p *planner) plan(ctx context.Context) (found plan.Plan, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("computing the plan panicked: %v", cause)
-			logr.FromContextOrDiscard(ctx).Error(p.redact.Error(err), "Helm panicked", "stack", string(debug.Stack()))
-		}
-	}()
+func newPlanner(r *Runner, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) *planner {
+	return &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
+}
+
+// failed returns an error without secrets.
+func (p *planner) failed(err error) error {
+	return p.former.Error(p.redact.Error(redact.OneLine(err)))
+}
+
+// compute computes the changes and the text of the plan.
+func (p *planner) compute(ctx context.Context) (err error) {
+	defer p.recover(ctx, &err)
 	action := p.request.Action
 	p.facts = plan.Facts{Identity: plan.Identity{Inputs: p.request.Inputs}, Action: action, Redact: p.text}
 	p.content = planning.Content{Action: action, Inputs: p.request.Inputs}
 	var before *removal
 	if removes(action) {
 		if before, err = p.remove(ctx); err != nil {
-			return plan.Plan{}, err
+			return err
 		}
 	}
 	if action != v1alpha1.PlanUninstall {
 		if err := p.create(ctx, before); err != nil {
-			return plan.Plan{}, err
+			return err
 		}
 	}
 	p.content.Base, p.content.Changes = p.facts.Base, plan.ChangesDigest(p.facts.Changes, p.facts.CRDs)
 	p.facts.Text = p.content.Text.Digest()
+	return nil
+}
+
+// recover sets err to the panic of Helm, if there was one. It is deferred.
+func (p *planner) recover(ctx context.Context, err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("computing the plan panicked: %v", cause)
+		logr.FromContextOrDiscard(ctx).Error(p.redact.Error(*err), "Helm panicked", "stack", string(debug.Stack()))
+	}
+}
+
+// store stores the rendered text.
+func (p *planner) store(ctx context.Context) error {
 	store, err := planning.Open(p.getter, p.job.planTarget())
 	if err != nil {
-		return plan.Plan{}, err
+		return err
 	}
-	if err := store.Write(ctx, p.job.Desired.UID, &p.content); err != nil {
-		return plan.Plan{}, err
+	return store.Write(ctx, p.job.Desired.UID, &p.content)
+}
+
+// restore computes the changes that would make live objects those of a stored revision.
+func (p *planner) restore(ctx context.Context, version int) (err error) {
+	defer p.recover(ctx, &err)
+	p.facts = plan.Facts{Action: v1alpha1.PlanUpgrade, Redact: p.text}
+	run, err := p.prepare(ctx, p.getter, p.job, p.redact)
+	if err != nil {
+		return err
 	}
-	return plan.Build(p.facts), nil
+	defer run.client.Close()
+	c := creationOf(ctx, run)
+	c.all, c.hooks, c.crds = true, false, helmv2.CRDsSkip
+	if err := c.readBase(nil); err != nil {
+		return err
+	}
+	stored, err := run.store.Revision(version)
+	if err != nil {
+		return fmt.Errorf("revision %d of release %s: %w", version, p.job.Desired.Target.Name, err)
+	}
+	p.replaces(c.base)
+	run.findings.addRevisions(stored)
+	p.redact.SetRevision(stored)
+	p.content.Text = &planning.Text{Manifest: stored.Manifest, Hooks: stored.Hooks}
+	if stored.Info != nil {
+		p.content.Text.Notes = stored.Info.Notes
+	}
+	found, err := c.forecast(ctx, p.content.Text, nil, p.text)
+	if err != nil {
+		return err
+	}
+	p.set(found)
+	p.facts.From, p.facts.To = revisionOf(c.base), revisionOf(stored)
+	return nil
+}
+
+// forecast returns the computed changes and texts.
+func (p *planner) forecast() Forecast {
+	f := Forecast{Plan: plan.Build(p.facts), Secrets: slices.Clone(p.job.Secrets)}
+	if b := p.base; b != nil {
+		f.Base = RevisionText{Manifest: b.Manifest, Hooks: hookManifest(b.Hooks)}
+		if b.Info != nil {
+			f.Base.Notes = b.Info.Notes
+		}
+		f.Secrets = slices.Concat(f.Secrets, plan.Former(b.Config, p.request.Layers), redact.LongSecrets(b))
+	}
+	if t := p.content.Text; t != nil {
+		f.Next = RevisionText{Manifest: t.Manifest, Hooks: hookManifest(t.Hooks), Notes: t.Notes}
+		f.Secrets = append(f.Secrets, redact.LongSecrets(&helmrelease.Release{Manifest: t.Manifest, Hooks: t.Hooks})...)
+	}
+	return f
+}
+
+// hookManifest returns hooks as a manifest.
+func hookManifest(hooks []*helmrelease.Hook) string {
+	var b strings.Builder
+	for _, h := range hooks {
+		b.WriteString("---\n" + strings.TrimSpace(h.Manifest) + "\n")
+	}
+	return b.String()
 }
 
 // text returns a text without secrets.
@@ -148,10 +264,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	if err != nil {
 		return err
 	}
-	if base := cmp.Or(c.base, before.of()); base != nil {
-		p.former = redact.New(plan.Former(base.Config, p.request.Layers))
-		p.former.SetRevision(base)
-	}
+	p.replaces(cmp.Or(c.base, before.of()))
 	found, err := c.forecast(ctx, p.content.Text, before, p.text)
 	if err != nil {
 		return err
@@ -167,8 +280,16 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	if c.hooks {
 		p.facts.Hooks = append(p.facts.Hooks, planning.HooksOf(text.Hooks, c.event, c.after())...)
 	}
-	p.facts.Values, err = changedValues(cmp.Or(c.base, before.of()), text, p.request.Layers)
+	p.facts.Values, err = changedValues(p.base, text, p.request.Layers)
 	return err
+}
+
+// replaces sets the revision that is replaced, so that texts are redacted of its secrets.
+func (p *planner) replaces(base *helmrelease.Release) {
+	if p.base = base; base != nil {
+		p.former = redact.New(plan.Former(base.Config, p.request.Layers))
+		p.former.SetRevision(base)
+	}
 }
 
 // removes reports whether an action uninstalls a release.

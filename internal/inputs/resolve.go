@@ -8,6 +8,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cel"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -19,25 +20,53 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 	if want.Deleted || want.Suspension.Active && !want.Requests.PlanRequested() {
 		return want, nil
 	}
-	if hr.HasChartRef() == hr.HasChartTemplate() {
-		// The CRD validates this, but an older CRD may be installed.
-		return want, unsupported("exactly one of spec.chart and spec.chartRef must be set")
-	}
-	if err := checkLimits(&hr.Spec); err != nil {
-		return want, err
-	}
-	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
-		return want, &release.Blocked{
-			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
-			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
-		}
-	}
-	if err := r.checkAccess(hr); err != nil {
+	if err := r.checkSpec(hr); err != nil {
 		return want, err
 	}
 	if err := (dependencies{r}).check(ctx, hr); err != nil {
 		return want, err
 	}
+	return r.contents(ctx, hr, want)
+}
+
+// Contents is Resolve without the checks that only delay an action: dependencies and suspensions.
+// With a digest, given names the archive of the chart, and no source is read.
+func (r *Resolver) Contents(ctx context.Context, hr *helmv2.HelmRelease, given chart.Artifact) (Want, error) {
+	want := r.Basics(hr, release.Suspension{})
+	if err := r.checkSpec(hr); err != nil {
+		return want, err
+	}
+	if given.Digest == "" {
+		return r.contents(ctx, hr, want)
+	}
+	if err := r.values(ctx, hr, &want); err != nil {
+		return want, err
+	}
+	var err error
+	want.Chart, want.Artifact, err = r.identify(ctx, hr, source{artifact: given})
+	return want, err
+}
+
+// checkSpec returns a *release.Blocked for a spec that this version or the settings reject.
+func (r *Resolver) checkSpec(hr *helmv2.HelmRelease) error {
+	if hr.HasChartRef() == hr.HasChartTemplate() {
+		// The CRD validates this, but an older CRD may be installed.
+		return unsupported("exactly one of spec.chart and spec.chartRef must be set")
+	}
+	if err := checkLimits(&hr.Spec); err != nil {
+		return err
+	}
+	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
+		return &release.Blocked{
+			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
+			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
+		}
+	}
+	return r.checkAccess(hr)
+}
+
+// contents adds the source, the values and the chart to want.
+func (r *Resolver) contents(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
 	// The source is admitted before anything is fetched.
 	src, err := r.source(ctx, hr)
 	if err != nil {

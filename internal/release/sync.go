@@ -132,6 +132,31 @@ func configDigest(in Input) string {
 	return in.Desired.ConfigDigest
 }
 
+// Pending returns the install, upgrade, or uninstall before an install, that makes the newest revision
+// one of the desired inputs. It ignores what delays or replaces the action: waits, gates, remediation
+// and exhausted retries. It returns nil if the release is in sync.
+func Pending(in Input) *Decision {
+	in.Observed.Target = &TargetCheck{}
+	for _, found := range []func(Input) *Decision{targetMoved, reinstall, absent, unmanaged, failed, outOfSync} {
+		d := found(in)
+		if d == nil {
+			continue
+		}
+		switch a := d.Action.(type) {
+		case Install, Upgrade:
+			return d
+		case Uninstall:
+			if !a.Remediation {
+				return d
+			}
+		case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+		}
+		d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
+		return d
+	}
+	return nil
+}
+
 // untested applies if the newest revision is in sync and its tests were not run.
 func untested(in Input) *Decision {
 	if !in.Desired.Policy.Tests || Tested(Latest(in.Recorded.History)) {

@@ -12,6 +12,7 @@
 //	values.go    the values of a release, and their layers
 //	remedy.go    what to do about a reason
 //	plan.go      Plan: a ReleasePlan
+//	diff.go      Diff: what an action would change
 //	tree.go      Tree: the objects of a release, and what they own
 //	timeline.go  events and revisions in one list
 //	history.go   the revisions of a release

@@ -12,6 +12,7 @@
 //	values.go    values
 //	tree.go      objects and what they own
 //	plan.go      plans
+//	diff.go      what a reconciliation would change
 //	doctor.go    findings about an installation
 //	table.go     Table: aligned columns, also of rows that arrive one by one
 //	style.go     Style: colours, and texts without control characters

@@ -114,7 +114,7 @@ func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reco
 // ensureChart makes the HelmChart of spec.chart, if policies allow it.
 func (i *inputReader) ensureChart(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	if rec.hr.HasChartTemplate() {
-		if err := i.policies.Admit(ctx, rec.hr, helmchart.Wanted(rec.hr)); err != nil {
+		if err := i.policies.Admit(ctx, rec.hr, inputs.WantedHelmChart(rec.hr)); err != nil {
 			return rec, err
 		}
 	}

@@ -43,6 +43,8 @@ type Creation struct {
 	Event helmrelease.HookEvent
 	// CheckAll is true if also the objects of Base may be of other releases.
 	CheckAll bool
+	// All is true if also the objects are applied that Base contains in the same form.
+	All bool
 	// Uninstalled are the changes of an uninstall that precedes; nil if there is none.
 	Uninstalled *Changes
 }
@@ -73,6 +75,9 @@ func Created(f *apply.Forecast, c Creation) (*Changes, error) {
 		f.ExpectHooks(c.Text.Hooks, c.Event)
 	}
 	list, original := f.Changes(previous, next)
+	if c.All {
+		list = next
+	}
 	found.addImages(previous, next)
 	states, err := f.Apply(list, original, c.CheckAll)
 	if err != nil {

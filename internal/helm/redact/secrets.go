@@ -6,6 +6,7 @@ package redact
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -26,6 +27,11 @@ type Secrets struct {
 // SecretsOf returns the Secrets of a revision, hooks included.
 func SecretsOf(rls *helmrelease.Release) Secrets {
 	return secretsOf(rls, func(string) bool { return true })
+}
+
+// LongSecrets returns the values of the Secrets of a revision that are redacted elsewhere.
+func LongSecrets(rls *helmrelease.Release) []string {
+	return slices.DeleteFunc(SecretsOf(rls).Values, func(s string) bool { return len(s) < minValue })
 }
 
 // secretsOf returns the Secrets in the selected documents of a revision.

@@ -110,16 +110,21 @@ func documents(s Side) map[string]*document {
 			continue
 		}
 		metadata, _ := content["metadata"].(map[string]any)
-		name := fmt.Sprint(metadata["name"])
-		if namespace, ok := metadata["namespace"].(string); ok && namespace != "" {
-			name = namespace + "/" + name
-		}
-		all[fmt.Sprintf("%v %s (%v)", content["kind"], name, content["apiVersion"])] = &document{content: content}
+		namespace, _ := metadata["namespace"].(string)
+		all[Key(fmt.Sprint(content["apiVersion"]), fmt.Sprint(content["kind"]), namespace, fmt.Sprint(metadata["name"]))] = &document{content: content}
 	}
 	if len(s.Values) > 0 {
 		all["values"] = &document{content: s.Values}
 	}
 	return all
+}
+
+// Key returns the object of a Difference.
+func Key(apiVersion, kind, namespace, name string) string {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	return fmt.Sprintf("%s %s (%s)", kind, name, apiVersion)
 }
 
 // Objects returns the objects of a manifest. Documents that cannot be parsed are left out.
@@ -193,6 +198,12 @@ func maskOf(was, is any) string {
 }
 
 func (d *document) isSecret() bool { return d != nil && d.content["kind"] == "Secret" }
+
+// Text returns a unified diff of two texts without its header, redacted of secrets.
+func Text(from, to string, secrets []string) []string {
+	redactor := redaction.New(secrets)
+	return diff(redactor.Text(from), redactor.Text(to))
+}
 
 // diff returns a unified diff without its header.
 func diff(a, b string) []string {

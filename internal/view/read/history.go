@@ -45,17 +45,9 @@ func Storage(getter genericclioptions.RESTClientGetter) Stored {
 			return nil, err
 		}
 		return &Record{Revision: live.Revision, Side: manifest.Side{
-			Manifest: live.Release.Manifest, Values: live.Release.Config, Secrets: longOnes(redact.SecretsOf(live.Release).Values),
+			Manifest: live.Release.Manifest, Values: live.Release.Config, Secrets: redact.LongSecrets(live.Release),
 		}}, nil
 	}
-}
-
-// minSecret is the minimum length of texts of Secrets in a chart that are redacted elsewhere: charts
-// put names and switches into Secrets as well.
-const minSecret = 8
-
-func longOnes(texts []string) []string {
-	return slices.DeleteFunc(texts, func(s string) bool { return len(s) < minSecret })
 }
 
 // maxRevisions is the number of revisions whose records are read. Older ones are listed by their
@@ -79,7 +71,7 @@ func (r *Reader) target(hr *helmv2.HelmRelease) release.Target {
 
 // History returns the records of a release. Records that cannot be read have the reason.
 func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Record, error) {
-	if err := here(hr); err != nil {
+	if err := Here(hr); err != nil {
 		return nil, err
 	}
 	target := r.target(hr)
@@ -120,7 +112,7 @@ func (r *Reader) readRecord(ctx context.Context, target release.Target, item *me
 
 // Sides returns two revisions of a release for a comparison.
 func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int) (a, b manifest.Side, err error) {
-	if err := here(hr); err != nil {
+	if err := Here(hr); err != nil {
 		return a, b, err
 	}
 	want, err := r.redacted().Values(ctx, hr)
@@ -142,8 +134,8 @@ func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int
 	return a, b, nil
 }
 
-// here returns an error for a release in another cluster.
-func here(hr *helmv2.HelmRelease) error {
+// Here returns an error for a release in another cluster.
+func Here(hr *helmv2.HelmRelease) error {
 	if hr.Spec.KubeConfig != nil {
 		return fmt.Errorf("the release of %s/%s is in another cluster, which only the controller reads: use helm there", hr.Namespace, hr.Name)
 	}

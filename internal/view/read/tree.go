@@ -28,7 +28,7 @@ import (
 
 // Tree returns the objects of a release, and the ReplicaSets, Jobs and Pods that they own.
 func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
-	if err := here(hr); err != nil {
+	if err := Here(hr); err != nil {
 		return view.Tree{}, err
 	}
 	t := &treeReader{Reader: r, hr: hr}

@@ -7,10 +7,8 @@ package helmchart
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,7 +75,7 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 			Todo:    "Use spec.chartRef",
 		}
 	}
-	chart := Wanted(hr)
+	chart := inputs.WantedHelmChart(hr)
 	applied, err := m.isApplied(ctx, chart)
 	// The comparison ignores fields that the template does not set any more: each generation is
 	// applied until it has been attempted.
@@ -98,7 +96,7 @@ func (m *Maker) check(ctx context.Context, hr *helmv2.HelmRelease) error {
 	if err := inputs.CheckNamespace(hr, m.NoCrossNamespaceRefs); err != nil {
 		return err
 	}
-	chart := Wanted(hr)
+	chart := inputs.WantedHelmChart(hr)
 	applied, err := m.isApplied(ctx, chart)
 	switch {
 	case err != nil:
@@ -243,44 +241,6 @@ func covers(have, want map[string]string) bool {
 		}
 	}
 	return true
-}
-
-// Wanted returns the HelmChart that spec.chart of a HelmRelease stands for.
-func Wanted(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
-	key, tmpl := inputs.HelmChartKey(hr), hr.Spec.Chart
-	labels := map[string]string{}
-	var annotations map[string]string
-	if tmpl.ObjectMeta != nil {
-		annotations = tmpl.ObjectMeta.Annotations
-		maps.Copy(labels, tmpl.ObjectMeta.Labels)
-	}
-	labels[helmv2.LabelName], labels[helmv2.LabelNamespace] = hr.Name, hr.Namespace
-	chart := &sourcev1.HelmChart{
-		TypeMeta: metav1.TypeMeta{
-			APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.HelmChartKind,
-		},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: key.Name, Namespace: key.Namespace, Labels: labels, Annotations: annotations,
-		},
-		Spec: sourcev1.HelmChartSpec{
-			Chart:   tmpl.Spec.Chart,
-			Version: tmpl.Spec.Version,
-			SourceRef: sourcev1.LocalHelmChartSourceReference{
-				Kind: tmpl.Spec.SourceRef.Kind, Name: tmpl.Spec.SourceRef.Name,
-			},
-			Interval:                 metav1.Duration{Duration: tmpl.GetInterval(hr.Spec.Interval.Duration)},
-			ReconcileStrategy:        string(tmpl.Spec.ReconcileStrategy),
-			ValuesFiles:              tmpl.Spec.ValuesFiles,
-			IgnoreMissingValuesFiles: tmpl.Spec.IgnoreMissingValuesFiles,
-		},
-	}
-	if v := tmpl.Spec.Verify; v != nil {
-		chart.Spec.Verify = &sourcev1.HelmChartVerification{Provider: string(v.Provider)}
-		if v.SecretRef != nil {
-			chart.Spec.Verify.SecretRef = &fluxmeta.LocalObjectReference{Name: v.SecretRef.Name}
-		}
-	}
-	return chart
 }
 
 // Delete deletes the HelmChart that status records, and returns the name to record from now on. A

@@ -1,0 +1,250 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cli/portforward"
+	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/worker"
+)
+
+// exitError is the exit code of diff after an error. 1 means that something differs.
+const exitError = 2
+
+// differ computes diffs.
+type differ interface {
+	Desired(ctx context.Context, q diff.Query) (view.Diff, error)
+	Proposed(ctx context.Context, q diff.Query) (view.Diff, error)
+	Revision(ctx context.Context, q diff.Query, version int) (view.Diff, error)
+	Drift(ctx context.Context, q diff.Query) (view.Diff, error)
+}
+
+func diffCommand(s *Session) *cobra.Command {
+	d := &diffing{Session: s}
+	cmd := &cobra.Command{
+		Use:   "diff [NAME]",
+		Short: "Show what a reconciliation, a revision or a pull request would change",
+		Long: "Shows what a reconciliation of a HelmRelease would change now: objects, fields, hooks and notes. The chart is rendered " +
+			"here, and the API server is asked by dry runs. Nothing is written. Values of Secrets are masked.\n\n" +
+			"The exit code is 0 without a difference, 1 with one, and 2 after an error or if an object would be refused.",
+		Example: "  # Show what the next reconciliation would change\n" +
+			"  kubectl pintle diff web\n\n" +
+			"  # Compare live objects with revision 3, or with the newest one\n" +
+			"  kubectl pintle diff web --revision 3\n" +
+			"  kubectl pintle diff web --drift\n\n" +
+			"  # Show what a HelmRelease of a pull request would change, with a chart that is not published yet\n" +
+			"  kubectl pintle diff -f release.yaml --chart web-1.4.0.tgz",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.completeOne,
+	}
+	cmd.Flags().IntVar(&d.revision, "revision", 0, "Compare live objects with this stored revision.")
+	cmd.Flags().BoolVar(&d.drift, "drift", false, "Compare live objects with the newest revision, as the detection of drift does.")
+	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with a HelmRelease, or - for the standard input. NAME selects one of several.")
+	cmd.Flags().StringVar(&d.archive, "chart", "", "An archive of a chart, in place of the artifact of the source.")
+	s.showCommand(cmd, d.show)
+	args, run := cmd.Args, cmd.RunE
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asError(err) })
+	cmd.Args = func(cmd *cobra.Command, all []string) error { return asError(args(cmd, all)) }
+	cmd.RunE = func(cmd *cobra.Command, all []string) error { return asError(run(cmd, all)) }
+	return cmd
+}
+
+// asError gives an error the exit code of diff, unless it reports a difference.
+func asError(err error) error {
+	if err == nil || errors.Is(err, errFailed) {
+		return err
+	}
+	return &codedError{error: err, code: exitError}
+}
+
+// diffing is one run of the command.
+type diffing struct {
+	*Session
+
+	revision      int
+	drift         bool
+	file, archive string
+}
+
+// check returns an error for arguments that exclude each other.
+func (d *diffing) check(args []string) error {
+	chosen := 0
+	for _, is := range []bool{d.revision != 0, d.drift, d.file != ""} {
+		if is {
+			chosen++
+		}
+	}
+	switch {
+	case chosen > 1:
+		return errors.New("only one of --revision, --drift and --filename can be used")
+	case len(args) == 0 && d.file == "":
+		return errors.New("NAME or --filename is required")
+	case d.archive != "" && (d.revision != 0 || d.drift):
+		return errors.New("--chart has no meaning with --revision and --drift, which compare a stored revision")
+	}
+	return nil
+}
+
+// errRefused is the error of a diff with problems, which have been printed.
+var errRefused = &codedError{error: errFailed, code: exitError}
+
+func (d *diffing) show(ctx context.Context, c *connection, args []string) error {
+	if err := d.check(args); err != nil {
+		return err
+	}
+	found, err := d.diff(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	if err := d.print(found, func(w io.Writer, style text.Style) error { return text.Diff(w, found, style) }); err != nil {
+		return err
+	}
+	switch {
+	case len(found.Problems) > 0:
+		return errRefused
+	case found.Differs():
+		return errFailed
+	}
+	return nil
+}
+
+// diff computes the diff that the flags choose.
+func (d *diffing) diff(ctx context.Context, c *connection, args []string) (view.Diff, error) {
+	var archive diff.Archive
+	q := diff.Query{Reader: c}
+	if d.archive != "" {
+		var err error
+		if archive, err = os.ReadFile(d.archive); err != nil {
+			return view.Diff{}, err
+		}
+		q.Artifact = archive.Artifact(filepath.Base(d.archive))
+	}
+	dryRun, stop, err := d.connectDiffer(c, &q, archive)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	defer stop()
+	if d.file != "" {
+		given, err := d.given(c, args)
+		if err != nil {
+			return view.Diff{}, err
+		}
+		if q.Release, err = diff.Propose(ctx, dryRun, given); err != nil {
+			return view.Diff{}, err
+		}
+		return d.differ.Proposed(ctx, q)
+	}
+	if q.Release, err = c.reader.Release(ctx, c.namespace, args[0]); err != nil {
+		return view.Diff{}, err
+	}
+	switch {
+	case d.revision != 0:
+		return d.differ.Revision(ctx, q, d.revision)
+	case d.drift:
+		return d.differ.Drift(ctx, q)
+	}
+	return d.differ.Desired(ctx, q)
+}
+
+// connectDiffer sets the connection of a query, and makes the Differ. The client sends only dry runs.
+func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archive) (dryRun client.Client, stop func(), err error) {
+	if d.differ != nil {
+		return c.WithWatch, func() {}, nil
+	}
+	config, err := d.flags.ToRESTConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	if q.Connection, err = cluster.Connect(config); err != nil {
+		return nil, nil, err
+	}
+	options := optionsOf(c)
+	options.HTTPClient = q.Connection.With(diff.ReadOnly).HTTPClient()
+	if dryRun, err = client.New(config, options); err != nil {
+		return nil, nil, err
+	}
+	const rest = 32 << 20
+	pool := worker.New(worker.Options{Size: 1, MaxRequest: chart.DefaultArtifactBytes + rest, TimeZone: d.Env("TZ"), Now: d.Now})
+	tunnel := &portforward.Transport{Config: config, Client: c, Base: http.DefaultTransport}
+	var transport http.RoundTripper = tunnel
+	if archive != nil {
+		transport = archive
+	}
+	d.differ = diff.New(diff.Options{Charts: diff.Store(transport, pool), Workers: pool, Settings: diff.Defaults(), Now: d.Now})
+	return dryRun, func() { tunnel.Close(); pool.Close() }, nil
+}
+
+// given returns the HelmRelease of the file.
+func (d *diffing) given(c *connection, args []string) (*helmv2.HelmRelease, error) {
+	var in io.Reader = d.In
+	if d.file != "-" {
+		f, err := os.Open(d.file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	all, err := helmReleases(in, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.file, err)
+	}
+	if len(all) != 1 {
+		return nil, fmt.Errorf("%s has %d HelmReleases of %s, and exactly one is needed: NAME selects one", d.file, len(all), helmv2.GroupVersion)
+	}
+	if all[0].Namespace == "" {
+		all[0].Namespace = c.namespace
+	}
+	return all[0], nil
+}
+
+// helmReleases returns the HelmReleases with a name, or all if it is empty.
+func helmReleases(in io.Reader, name string) ([]*helmv2.HelmRelease, error) {
+	var all []*helmv2.HelmRelease
+	for documents := utilyaml.NewYAMLReader(bufio.NewReader(in)); ; {
+		raw, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		hr := &helmv2.HelmRelease{}
+		if err := bounded.Manifest().Unmarshal(raw, &hr.TypeMeta); err != nil {
+			return nil, err
+		}
+		if hr.Kind != helmv2.HelmReleaseKind || hr.APIVersion != helmv2.GroupVersion.String() {
+			continue
+		}
+		if err := bounded.Manifest().UnmarshalStrict(raw, hr); err != nil {
+			return nil, err
+		}
+		if name == "" || hr.Name == name {
+			all = append(all, hr)
+		}
+	}
+}

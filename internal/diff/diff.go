@@ -1,0 +1,299 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/redaction"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/manifest"
+	"github.com/pintle-dev/pintle/internal/view/read"
+	"github.com/pintle-dev/pintle/internal/worker"
+)
+
+// Options configure a Differ.
+type Options struct {
+	// Charts downloads archives and Workers render them. Both are required.
+	Charts  *chart.Store
+	Workers worker.Caller
+	// Settings are those of the controller, as far as they are known.
+	Settings inputs.Settings
+	// AllowDNS enables the template function getHostByName.
+	AllowDNS bool
+	// Now returns the current time. It is required.
+	Now func() time.Time
+}
+
+// Differ computes diffs. It is safe for concurrent use.
+type Differ struct {
+	Options
+
+	runner *helm.Runner
+}
+
+// New returns a Differ.
+func New(o Options) *Differ {
+	return &Differ{Options: o, runner: helm.NewRunner(o.Charts, o.Workers, nil, o.Now)}
+}
+
+// Defaults returns the settings of a controller with the defaults of all flags. Sources of all kinds are
+// allowed: the controller refuses those that it does not allow.
+func Defaults() inputs.Settings { return inputs.Settings{ExternalArtifacts: true} }
+
+// Query is the input of a diff.
+type Query struct {
+	// Release is the HelmRelease, as it is stored or proposed.
+	Release *helmv2.HelmRelease
+	// Reader reads the source and the objects of spec.valuesFrom.
+	Reader client.Reader
+	// Connection reads release records and live objects, and sends dry runs.
+	Connection *cluster.Connection
+	// Artifact is the archive of the chart; zero for the artifact of the source.
+	Artifact chart.Artifact
+}
+
+// Desired returns what the next reconciliation would change: the changes of its install or upgrade, and
+// if drift is corrected, those of the correction.
+func (d *Differ) Desired(ctx context.Context, q Query) (view.Diff, error) {
+	return d.diff(ctx, q, func(s *subject) (view.DiffFacts, error) {
+		facts, err := s.pending(ctx)
+		if err == nil && s.want.Policy.Drift == helmv2.DriftDetectionEnabled {
+			facts.Drift, err = s.drift(ctx)
+		}
+		return facts, err
+	})
+}
+
+// Proposed returns what the install or upgrade of a proposed HelmRelease would change. Drift that
+// exists before is left out.
+func (d *Differ) Proposed(ctx context.Context, q Query) (view.Diff, error) {
+	return d.diff(ctx, q, func(s *subject) (view.DiffFacts, error) { return s.pending(ctx) })
+}
+
+// diff resolves the inputs of a release, and returns the view of facts.
+func (d *Differ) diff(ctx context.Context, q Query, facts func(s *subject) (view.DiffFacts, error)) (view.Diff, error) {
+	s, err := d.subject(ctx, q, true)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	found, err := facts(s)
+	return view.DiffOf(found), err
+}
+
+// Revision returns what would make live objects those of a stored revision.
+func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff, error) {
+	s, err := d.subject(ctx, q, false)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	job := s.job(release.Upgrade{Timeout: s.want.Policy.Upgrade.Timeout})
+	job.Desired.Target = release.ObservedTarget(s.in)
+	f, err := d.runner.ForecastRevision(ctx, s.conn, job, version)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	facts := s.facts(f)
+	if len(f.All) > 0 {
+		facts.Action, facts.Why = "Rollback", fmt.Sprintf("live objects differ from revision %d", version)
+	}
+	return view.DiffOf(facts), nil
+}
+
+// Drift returns what the detection of drift would report, and its correction change, in any mode.
+func (d *Differ) Drift(ctx context.Context, q Query) (view.Diff, error) {
+	s, err := d.subject(ctx, q, false)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	facts := s.facts(helm.Forecast{})
+	if facts.Drift, err = s.drift(ctx); err != nil {
+		return view.Diff{}, err
+	}
+	found := view.DiffOf(facts)
+	if len(found.Drifted) > 0 && s.want.Policy.Drift == helmv2.DriftDetectionEnabled {
+		found.Action = "CorrectDrift"
+	}
+	return found, nil
+}
+
+// subject is one release with its inputs and its stored revisions.
+type subject struct {
+	*Differ
+
+	hr   *helmv2.HelmRelease
+	conn *cluster.Connection
+	want inputs.Want
+	in   release.Input
+}
+
+// subject reads the stored revisions of a release and, if resolve is true, its inputs.
+func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, error) {
+	if err := read.Here(q.Release); err != nil {
+		return nil, err
+	}
+	s := &subject{Differ: d, hr: q.Release, conn: q.Connection.With(ReadOnly)}
+	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings)
+	var err error
+	if resolve {
+		s.want, err = resolved(ctx, resolver, q)
+	} else {
+		s.want, err = resolver.Values(ctx, q.Release)
+		s.want.Desired = resolver.Basics(q.Release, release.Suspension{}).Desired
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.want.Desired = s.want.InPlace(s.hr.Status)
+	s.in = release.Input{Desired: s.want.Desired, Recorded: s.hr.Status, Now: d.Now()}
+	s.in.Observed.Revisions, err = d.runner.LiveHistory(ctx, s.conn, release.ObservedTarget(s.in), s.hr.Status.History)
+	if err != nil {
+		return nil, fmt.Errorf("stored revisions: %w", err)
+	}
+	return s, nil
+}
+
+// resolved returns the inputs of a release. It waits for the download of the chart.
+func resolved(ctx context.Context, resolver *inputs.Resolver, q Query) (inputs.Want, error) {
+	if q.Artifact.Digest == "" {
+		if err := checkHelmChart(ctx, q.Reader, q.Release); err != nil {
+			return inputs.Want{}, err
+		}
+	}
+	for {
+		want, err := resolver.Contents(ctx, q.Release, q.Artifact)
+		ended := inputs.DownloadEnded(err)
+		if ended == nil {
+			return want, err
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return want, context.Cause(ctx)
+		}
+	}
+}
+
+// errNotFetched is the error for a chart that source-controller was not told to fetch.
+var errNotFetched = errors.New("source-controller has not been asked for this chart, so its archive has to be given")
+
+// checkHelmChart returns errNotFetched if the HelmChart of spec.chart does not exist, or stands for another
+// chart.
+func checkHelmChart(ctx context.Context, reader client.Reader, hr *helmv2.HelmRelease) error {
+	if !hr.HasChartTemplate() {
+		return nil
+	}
+	want, have := inputs.WantedHelmChart(hr), &sourcev1.HelmChart{}
+	key := client.ObjectKeyFromObject(want)
+	switch err := reader.Get(ctx, key, have); {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("HelmChart '%s' does not exist: %w", key, errNotFetched)
+	case err != nil:
+		return err
+	}
+	want.Spec.Interval, want.Spec.Suspend = have.Spec.Interval, have.Spec.Suspend
+	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
+		return fmt.Errorf("HelmChart '%s' has chart %s in version %s, and not that of spec.chart: %w", key, have.Spec.Chart, have.Spec.Version, errNotFetched)
+	}
+	return nil
+}
+
+// pending returns the facts about the install or upgrade that the release needs; without an action if it
+// is in sync.
+func (s *subject) pending(ctx context.Context) (view.DiffFacts, error) {
+	if s.want.Policy.PreserveValues {
+		var err error
+		if s.in.Observed.PreservedDigest, err = s.runner.Preserved(ctx, s.conn, release.ObservedTarget(s.in), s.in.Observed.Revisions, s.want.Values); err != nil {
+			return view.DiffFacts{}, err
+		}
+	}
+	decision := release.Pending(s.in)
+	if decision == nil {
+		return s.facts(helm.Forecast{}), nil
+	}
+	action := release.PlanActionOf(s.in, decision.Action)
+	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.Action), helm.PlanRequest{Action: action, Layers: s.layers()})
+	if err != nil {
+		return view.DiffFacts{}, err
+	}
+	facts := s.facts(f)
+	facts.Action, facts.Why = string(action), decision.Why
+	return facts, nil
+}
+
+func (s *subject) layers() []plan.Layer {
+	if s.want.Layers == nil {
+		return nil
+	}
+	return s.want.Layers()
+}
+
+// facts returns the facts about a forecast.
+func (s *subject) facts(f helm.Forecast) view.DiffFacts {
+	side := func(text string) manifest.Side { return manifest.Side{Manifest: text, Secrets: f.Secrets} }
+	return view.DiffFacts{
+		Namespace: s.hr.Namespace, Name: s.hr.Name, Plan: f.Status, Changes: f.All,
+		Base: side(f.Base.Manifest), Next: side(f.Next.Manifest), BaseHooks: side(f.Base.Hooks), NextHooks: side(f.Next.Hooks),
+		Notes: manifest.Text(f.Base.Notes, f.Next.Notes, f.Secrets),
+	}
+}
+
+// job returns the job of an action.
+func (s *subject) job(action release.Action) helm.Job {
+	return helm.Job{
+		Action: action, Desired: s.want.Desired, Spec: *s.hr.Spec.DeepCopy(), Origin: s.origin(),
+		Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets, Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS,
+	}
+}
+
+func (s *subject) origin() helm.Origin {
+	return helm.Origin{Name: s.hr.Name, Namespace: s.hr.Namespace}
+}
+
+// drift compares live objects with the newest revision; nil if there is none.
+func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
+	newest := s.in.Observed.Newest()
+	if newest == nil || newest.Status == helmv2.StatusUninstalled {
+		return nil, nil //nolint:nilnil // see above
+	}
+	var ignored []helmv2.IgnoreRule
+	if s.hr.Spec.DriftDetection != nil {
+		ignored = s.hr.Spec.DriftDetection.Ignore
+	}
+	rules, err := drift.CompileRules(ignored)
+	if err != nil {
+		return nil, fmt.Errorf("spec.driftDetection: %w", err)
+	}
+	return drift.NewDetector(s.Now).Detect(ctx, drift.Request{
+		Release: types.NamespacedName{Namespace: s.hr.Namespace, Name: s.hr.Name},
+		Rules:   rules,
+		Redact:  redaction.New(s.want.Secrets).Text,
+		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
+			return s.runner.Objects(ctx, s.conn, helm.ReadRequest{
+				Target: release.ObservedTarget(s.in), Version: newest.Version, Spec: *s.hr.Spec.DeepCopy(), Defaults: s.Settings.Defaults,
+				Origin: s.origin(), Secrets: s.want.Secrets,
+			})
+		},
+		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Changed },
+	})
+}

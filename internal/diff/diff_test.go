@@ -1,0 +1,250 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/view"
+)
+
+// desired returns the diff of a world.
+func (w *world) desired() view.Diff {
+	w.t.Helper()
+	d, err := w.differ.Desired(w.t.Context(), w.query())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.unwritten()
+	return d
+}
+
+func (w *world) expect(d view.Diff, want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, brief(d)); diff != "" {
+		w.t.Errorf("diff (-want +got):\n%s", diff)
+	}
+}
+
+// TestDesired: a diff states the install, nothing for a release in sync, and an upgrade with created,
+// changed and deleted objects, hooks and notes.
+func TestDesired(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	d := w.desired()
+	w.expect(d, "Install no release in storage for object",
+		"created ConfigMap prod/app", "created ConfigMap prod/less", "created Secret prod/token", "hook added Job migrate (batch/v1)")
+	if got := strings.Join(d.Objects[0].Lines, "\n"); !strings.Contains(got, "+  message: one") {
+		t.Errorf("lines of a new object:\n%s", got)
+	}
+	w.apply()
+	d = w.desired()
+	if w.expect(d, ""); d.Differs() {
+		t.Error("a release in sync differs")
+	}
+	w.values(map[string]any{"message": "two", "more": true, "less": true})
+	d = w.desired()
+	w.expect(d, "Upgrade release config values changed", "deleted ConfigMap prod/less", `changed ConfigMap prod/app .data.message:"one">"two"`,
+		"created ConfigMap prod/more", "hook changed Job migrate (batch/v1)")
+	if d.From.Revision != 1 || d.To.Chart != "note@1.0.0" || d.Unchanged != 1 || !d.Differs() || len(d.Values) != 3 {
+		t.Errorf("from %+v to %+v, %d unchanged, values %+v", d.From, d.To, d.Unchanged, d.Values)
+	}
+	if got := strings.Join(d.Notes, "\n"); !strings.Contains(got, "-one and") || !strings.Contains(got, "+two and") {
+		t.Errorf("notes:\n%s", got)
+	}
+}
+
+// TestRevision: a stored revision is compared with live objects, also with those that the newest
+// revision has in the same form.
+func TestRevision(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	w.values(map[string]any{"message": "two", "more": true})
+	w.apply()
+	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
+	delete(w.Objects, "/api/v1/namespaces/prod/configmaps/less")
+	d, err := w.differ.Revision(t.Context(), w.query(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.unwritten()
+	w.expect(d, "Rollback live objects differ from revision 1", "deleted ConfigMap prod/more",
+		`changed ConfigMap prod/app .data.message:"other">"one"`, "created ConfigMap prod/less", "hook changed Job migrate (batch/v1)")
+	if d.From.Revision != 2 || d.To.Revision != 1 {
+		t.Errorf("from %+v to %+v", d.From, d.To)
+	}
+	if _, err := w.differ.Revision(t.Context(), w.query(), 7); err == nil || !strings.Contains(err.Error(), "revision 7 of release app") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestDrift: drift is shown on request, and otherwise if it is corrected.
+func TestDrift(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	delete(w.Objects, "/api/v1/namespaces/prod/configmaps/less")
+	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
+	w.expect(w.desired(), "")
+	want := []string{"drifted: created ConfigMap prod/less", `drifted: changed ConfigMap prod/app .data.message:"other">"one"`}
+	drift := func() view.Diff {
+		d, err := w.differ.Drift(t.Context(), w.query())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.unwritten()
+		return d
+	}
+	if d := drift(); !d.Differs() {
+		t.Error("drift is no difference")
+	} else {
+		w.expect(d, append([]string{""}, want...)...)
+	}
+	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	w.expect(w.desired(), append([]string{""}, want...)...)
+	w.expect(drift(), append([]string{"CorrectDrift"}, want...)...)
+	// An object that the upgrade changes anyway is not listed twice.
+	w.values(map[string]any{"message": "two"})
+	w.expect(w.desired(), "Upgrade release config values changed", `changed ConfigMap prod/app .data.message:"other">"two"`, want[0], "hook changed Job migrate (batch/v1)")
+	w.hr.Spec.DriftDetection.Ignore = []helmv2.IgnoreRule{{Paths: []string{"/data"}}}
+	w.expect(drift(), "CorrectDrift", want[0])
+}
+
+// TestSecrets: neither the values of Secrets that values come from, nor those of the chart's Secrets, nor
+// their former values are in a diff.
+func TestSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one", "more": true})
+	w.secret("correct-horse-1")
+	w.apply()
+	w.secret("battery-staple-2")
+	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	all := []view.Diff{w.desired()}
+	w.hr.Status = helmv2.HelmReleaseStatus{}
+	w.hr.Spec.ReleaseName = "other"
+	all = append(all, w.desired())
+	raw, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	for _, password := range []string{"correct-horse-1", "battery-staple-2"} {
+		if strings.Contains(text, password) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(password))) {
+			t.Errorf("%s is in %s", password, text)
+		}
+	}
+	if !strings.Contains(text, "***") {
+		t.Errorf("nothing is masked in %s", text)
+	}
+}
+
+// TestRefusals: what the API server refuses is a problem of the object, and what cannot be read at all is
+// an error.
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	w.values(map[string]any{"message": "two"})
+	w.Refuse = func(method, path string) int {
+		if method != http.MethodGet && strings.HasSuffix(path, "/configmaps/app") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	d := w.desired()
+	if len(d.Problems) != 1 || !strings.HasPrefix(d.Problems[0], "ConfigMap prod/app: ") || d.Objects[0].Change != view.DiffRefused {
+		t.Errorf("problems %q, objects %+v", d.Problems, d.Objects)
+	}
+	w.Refuse = func(_, path string) int {
+		if strings.HasSuffix(path, "/secrets") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	if _, err := w.differ.Desired(t.Context(), w.query()); err == nil || !strings.HasPrefix(err.Error(), "stored revisions: ") {
+		t.Errorf("error %v", err)
+	}
+	w.hr.Spec.KubeConfig = &helmv2.KubeConfigReference{}
+	if _, err := w.differ.Desired(t.Context(), w.query()); err == nil || !strings.Contains(err.Error(), "in another cluster") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestHelmChart: the artifact of a HelmChart that stands for another chart than the spec is not used.
+func TestHelmChart(t *testing.T) {
+	w := newWorld(t)
+	w.hr.Spec.ChartRef = nil
+	w.hr.Spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
+		Chart: "note", Version: "2.0.0", SourceRef: helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"},
+	}}
+	desired := func() string {
+		q := w.query()
+		q.Artifact = chart.Artifact{}
+		_, err := w.differ.Desired(t.Context(), q)
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	if err := desired(); !strings.HasPrefix(err, "HelmChart 'prod/prod-app' does not exist: ") {
+		t.Errorf("error %s", err)
+	}
+	have := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "prod-app"}, Spec: sourcev1.HelmChartSpec{
+		Chart: "note", Version: "1.0.0", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"},
+	}}
+	w.objects = []client.Object{have}
+	if err := desired(); !strings.HasPrefix(err, "HelmChart 'prod/prod-app' has chart note in version 1.0.0, and not that of spec.chart: ") {
+		t.Errorf("error %s", err)
+	}
+	// Only the state of the artifact is an obstacle then.
+	have.Spec.Version = "2.0.0"
+	if err := desired(); err == "" || strings.Contains(err, "spec.chart") {
+		t.Errorf("error %s", err)
+	}
+}
+
+// TestReadOnly: only reads and dry runs are sent.
+func TestReadOnly(t *testing.T) {
+	for request, want := range map[string]bool{
+		"GET http://cluster/a": true, "HEAD http://cluster/a": true,
+		"PATCH http://cluster/a?dryRun=All": true, "POST http://cluster/a?dryRun=All&x=y": true, "PUT http://cluster/a?dryRun=All": true,
+		"PATCH http://cluster/a": false, "POST http://cluster/a?dryRun=": false, "PUT http://cluster/a?dryRun=None": false,
+		"POST http://cluster/a?dryRun=All&dryRun=None": false, "POST http://cluster/a#dryRun=All": false,
+		"DELETE http://cluster/a": false, "DELETE http://cluster/a?dryRun=All": false, "CONNECT http://cluster/a?dryRun=All": false,
+	} {
+		method, url, _ := strings.Cut(request, " ")
+		req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := false
+		transport := ReadOnly(roundTripper(func(*http.Request) (*http.Response, error) {
+			sent = true
+			return &http.Response{Body: http.NoBody}, nil
+		}))
+		resp, err := transport.RoundTrip(req)
+		if sent != want || (err == nil) != want {
+			t.Errorf("%s: sent %t, error %v", request, sent, err)
+		}
+		if resp != nil {
+			_ = resp.Body.Close()
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
