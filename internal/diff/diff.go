@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -109,7 +110,7 @@ func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff,
 	}
 	job := s.job(release.Upgrade{Timeout: s.want.Policy.Upgrade.Timeout})
 	job.Desired.Target = release.ObservedTarget(s.in)
-	f, err := d.runner.ForecastRevision(ctx, s.conn, job, version)
+	f, err := d.runner.ForecastRevision(ctx, s.conn, job, s.layers(), version)
 	if err != nil {
 		return view.Diff{}, err
 	}
@@ -284,16 +285,33 @@ func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spec.driftDetection: %w", err)
 	}
+	secrets, err := s.secrets(ctx, newest.Version)
+	if err != nil {
+		return nil, err
+	}
 	return drift.NewDetector(s.Now).Detect(ctx, drift.Request{
 		Release: types.NamespacedName{Namespace: s.hr.Namespace, Name: s.hr.Name},
 		Rules:   rules,
-		Redact:  redaction.New(s.want.Secrets).Text,
+		Redact:  redaction.New(secrets).Text,
 		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
 			return s.runner.Objects(ctx, s.conn, helm.ReadRequest{
 				Target: release.ObservedTarget(s.in), Version: newest.Version, Spec: *s.hr.Spec.DeepCopy(), Defaults: s.Settings.Defaults,
-				Origin: s.origin(), Secrets: s.want.Secrets,
+				Origin: s.origin(), Secrets: secrets,
 			})
 		},
 		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Changed },
 	})
+}
+
+// secrets returns the texts that have to be redacted from the objects of a stored revision. It may have
+// former values of Secrets.
+func (s *subject) secrets(ctx context.Context, version int) ([]string, error) {
+	record, err := read.Storage(s.conn)(ctx, release.ObservedTarget(s.in), version)
+	switch {
+	case err != nil:
+		return nil, err
+	case record == nil:
+		return s.want.Secrets, nil
+	}
+	return slices.Concat(s.want.Secrets, record.Secrets, plan.Former(record.Values, s.layers())), nil
 }
