@@ -6,16 +6,19 @@ package helmrelease
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -130,4 +133,33 @@ func TestSlotOfActions(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRehearsedReconciliation: a process that only observes begins no action and writes nothing to the
+// HelmRelease. It reports the action.
+func TestRehearsedReconciliation(t *testing.T) {
+	for name, observes := range map[string]bool{"Acts": false, "Observes": true} {
+		s := &stub{}
+		r := testReconciler(t, s)
+		if observes {
+			r.rehearsal = rehearsal.NewReporter(r.events, r.metrics.Switch, time.Now)
+		}
+		before := current(t, r)
+		reconcileOnce(t, r)
+		written := current(t, r).ResourceVersion != before.ResourceVersion
+		if begun := s.begun != nil; begun == observes || written == observes {
+			t.Errorf("%s: begun %t, written %t", name, begun, written)
+		}
+		if !observes {
+			continue
+		}
+		reported := ""
+		select {
+		case reported = <-r.events.(*record.FakeRecorder).Events:
+		default:
+		}
+		if !strings.Contains(reported, "WouldInstall") {
+			t.Errorf("reported %q", reported)
+		}
+	}
 }
