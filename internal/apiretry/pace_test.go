@@ -15,11 +15,13 @@ import (
 	"time"
 )
 
-// trickle is a server that begins its answer after a time, and sends some bytes every second.
+// trickle is a server that begins its answer after a time, and sends some bytes every second. It
+// does not send the last ones of them.
 type trickle struct {
 	before time.Duration
 	rate   int
 	total  int
+	kept   int
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -45,8 +47,12 @@ func (b *trickling) Read(p []byte) (int, error) {
 	if b.total <= 0 {
 		return 0, io.EOF
 	}
+	next := time.After(time.Second)
+	if b.total <= b.kept {
+		next = nil
+	}
 	select {
-	case <-time.After(time.Second):
+	case <-next:
 	case <-b.ctx.Done():
 		return 0, b.ctx.Err()
 	}
@@ -73,6 +79,7 @@ func TestPace(t *testing.T) {
 		{"a slow answer", http.MethodGet, "/api/v1/secrets", Paced, trickle{rate: 1, total: 100}, slow, 15 * time.Second},
 		{"a large answer", http.MethodGet, "/api/v1/secrets", Paced, trickle{rate: 70 << 10, total: 70 << 10 * 100}, "", 100 * time.Second},
 		{"a large one that is slow", http.MethodGet, "/api/v1/secrets", Paced, trickle{rate: 60 << 10, total: 60 << 10 * 100}, slow, 15 * time.Second},
+		{"a large one that stops", http.MethodGet, "/api/v1/secrets", Paced, trickle{rate: 70 << 10, total: 70 << 10 * 100, kept: 70 << 10 * 80}, slow, 25 * time.Second},
 		{"a write", http.MethodPost, "/api/v1/secrets", Paced, trickle{before: time.Minute}, "", time.Minute},
 		{"a watch", http.MethodGet, "/api/v1/secrets?watch=true", Paced, trickle{before: time.Minute}, "", time.Minute},
 		{"an action", http.MethodGet, "/api/v1/secrets", unpaced, trickle{before: time.Minute}, "", time.Minute},

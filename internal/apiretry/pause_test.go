@@ -163,6 +163,26 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// TestSilentServer: an action ends in any case if none of its requests is answered.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	for _, remote := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := New(t.Context(), Options{Now: time.Now, Remote: remote})
+			defer r.End()
+			begun := time.Now()
+			_, err := send(t, r, roundTripper(func(req *http.Request) (*http.Response, error) {
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			}), http.MethodPatch, "/api/v1/pods/p")
+			var outage *Outage
+			if took := time.Since(begun); !errors.As(err, &outage) || r.Stopped() == nil || took > Budget+2*tryTimeout {
+				t.Errorf("remote %t: ended after %s: %v", remote, took, err)
+			}
+		})
+	}
+}
+
 // TestLastingSilence: connections that always break do not count as an answer to the request, also
 // if other requests are answered.
 func TestLastingSilence(t *testing.T) {

@@ -76,6 +76,7 @@ func allRequests(t *testing.T, c *Connection) map[string]func(context.Context) e
 		"discovery": func(context.Context) error { _, err := discovery.ServerGroups(); return err },
 		"version":   func(context.Context) error { _, err := discovery.ServerVersion(); return err },
 		"openapi":   func(context.Context) error { _, err := discovery.OpenAPISchema(); return err },
+		"path":      func(ctx context.Context) error { return discovery.RESTClient().Get().AbsPath("/apis").Do(ctx).Error() },
 	}
 }
 

@@ -23,11 +23,17 @@ import (
 // read sends a request through gate and pace, and reads the answer.
 func (f *remote) read(t *testing.T, method, path string) error {
 	t.Helper()
+	return f.readFrom(t, f, method, path)
+}
+
+// readFrom does the same with the answer of another transport.
+func (f *remote) readFrom(t *testing.T, server http.RoundTripper, method, path string) error {
+	t.Helper()
 	req, err := http.NewRequestWithContext(apiretry.Paced(t.Context()), method, "https://far:6443"+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := apiretry.Pace(f.gate.wrap(f)).RoundTrip(req)
+	resp, err := apiretry.Pace(f.gate.wrap(server)).RoundTrip(req)
 	if err != nil {
 		return err
 	}
@@ -109,6 +115,103 @@ func TestSlowReads(t *testing.T) {
 		}
 		if path, is := f.gate.health.Suspect(); is {
 			t.Errorf("the next probe reads %s", path)
+		}
+	})
+}
+
+// served is a server.
+type served func(*http.Request) (*http.Response, error)
+
+func (f served) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// unended is a body that ends with a context.
+type unended struct{ ctx context.Context }
+
+func (b unended) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, context.Cause(b.ctx) }
+func (unended) Close() error               { return nil }
+
+// TestSlowAnswers: an answer counts as slow if it begins late, also if the read is not ended for that,
+// and if it begins at once and does not end.
+func TestSlowAnswers(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]served{
+		"late": func(*http.Request) (*http.Response, error) {
+			time.Sleep(12 * time.Second)
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		},
+		"unended": func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: unended{req.Context()}}, nil
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f, _, _ := slowRemote(t)
+			for i := range 3 {
+				if _, is := f.gate.health.Suspect(); is {
+					t.Errorf("%s: suspected after %d answers", name, i)
+				}
+				err := f.readFrom(t, server, http.MethodGet, "/api/v1/pods")
+				if name == "late" && err != nil {
+					t.Error(err)
+				}
+			}
+			if _, is := f.gate.health.Suspect(); !is {
+				t.Errorf("%s: not suspected", name)
+			}
+		})
+	}
+}
+
+// TestClientsHaveGates: the clients of a connection send no request while the breaker is open.
+func TestClientsHaveGates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newRemote(t)
+		f.set(refuse, refuse)
+		_ = f.admit("a")
+		synctest.Wait()
+		config, err := f.ToRESTConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, client := range map[string]*http.Client{"own": client, "shared": f.HTTPClient()} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://far:6443/path/api/v1/pods", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := client.Do(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if !errors.As(err, new(*Unreachable)) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	})
+}
+
+// TestProbesEnd: a probe without an answer ends.
+func TestProbesEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		version, read, err := probers(&http.Client{Transport: served(func(req *http.Request) (*http.Response, error) {
+			return nil, silent(req.Context())
+		})}, "https://far")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, probe := range map[string]func(context.Context) error{
+			"version": version, "read": func(ctx context.Context) error { return read(ctx, "/api/v1/pods") },
+		} {
+			begun := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			if err := probe(ctx); err == nil || time.Since(begun) != probeTimeout {
+				t.Errorf("%s: ended after %s: %v", name, time.Since(begun), err)
+			}
 		}
 	})
 }

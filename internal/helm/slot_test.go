@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/remote"
@@ -33,14 +34,23 @@ func (b busy) Call(ctx context.Context, c worker.Call, answer worker.Answer) ([]
 // TestSlotWithoutWorker: an action that waits for a worker releases its slot, and the worker serves
 // the namespace of the HelmRelease.
 func TestSlotWithoutWorker(t *testing.T) {
+	withCRDs := note()
+	withCRDs["crds/thing.yaml"] = thingCRD
 	for _, tc := range []struct {
+		files    map[string]string
 		after    time.Duration
 		released int64
-	}{{0, 0}, {renderPatience + 200*time.Millisecond, 1}} {
+	}{
+		{note(), 0, 0},
+		{note(), renderPatience + 200*time.Millisecond, 1},
+		// CRDs are read by a call of their own.
+		{withCRDs, renderPatience + 200*time.Millisecond, 2},
+	} {
 		w := newWorld(t)
 		callers := busy{workers(), tc.after, make(chan string, 9)}
 		w.runner.remote = remote.New(callers)
-		j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil)
+		j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", tc.files), "1.0.0", nil)
+		j.Spec.Install = &helmv2.Install{CRDs: helmv2.CRDsSkip}
 		j.Origin.Namespace = "team"
 		var released, resumed atomic.Int64
 		j.Idle = func() func() {

@@ -70,3 +70,17 @@ func TestCRDsAreServed(t *testing.T) {
 		})
 	}
 }
+
+// TestCRDsAreEstablished: the wait for a CRD that is not established ends after a minute, whatever the
+// timeout of the action is.
+func TestCRDsAreEstablished(t *testing.T) {
+	w := newWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		files := []helmchart.CRD{{Filename: "note/crds/thing.yaml", File: &helmchart.File{Name: "crds/thing.yaml", Data: []byte(thingCRD)}}}
+		err := w.client(t.Context(), nil).CRDs.Apply(files, CRDPlan{Timeout: time.Hour})
+		if took := time.Since(begun); err == nil || took < crdTimeout || took > crdTimeout+time.Second {
+			t.Errorf("it ended after %s: %v", took, err)
+		}
+	})
+}

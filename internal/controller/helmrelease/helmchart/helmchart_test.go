@@ -61,7 +61,9 @@ func newDesk(t *testing.T, refuse error, objects ...client.Object) *desk {
 	live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(objects...).WithReturnManagedFields().Build()
 	d.Live = interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			alone()
+			if _, isChart := o.(*sourcev1.HelmChart); isChart && d.writing.byKey[key] == nil {
+				t.Error("the lock is not that of the HelmChart: others would wait for it")
+			}
 			return c.Get(ctx, key, o, opts...)
 		},
 	})
