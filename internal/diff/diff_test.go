@@ -120,9 +120,9 @@ func TestDrift(t *testing.T) {
 	w.hr.Spec.DriftDetection = enabled
 	w.expect(w.desired(), append([]string{""}, want...)...)
 	w.expect(drift(), append([]string{"CorrectDrift"}, want...)...)
-	// An object that the upgrade changes anyway is not listed twice.
+	// An upgrade applies all objects, and they are not listed twice.
 	w.values(map[string]any{"message": "two"})
-	w.expect(w.desired(), "Upgrade release config values changed", `changed ConfigMap prod/app .data.message:"other">"two"`, want[0], "hook changed Job migrate (batch/v1)")
+	w.expect(w.desired(), "Upgrade release config values changed", `changed ConfigMap prod/app .data.message:"other">"two"`, "created ConfigMap prod/less", "hook changed Job migrate (batch/v1)")
 	w.hr.Spec.DriftDetection.Ignore = []helmv2.IgnoreRule{{Paths: []string{"/data"}}}
 	w.expect(drift(), "CorrectDrift", want[0])
 }

@@ -68,9 +68,12 @@ type Forecast struct {
 // RevisionText is the rendered text of a revision. Hooks is a manifest.
 type RevisionText struct{ Manifest, Hooks, Notes string }
 
-// Forecast returns the changes that a job would make, as Plan does, and stores nothing.
+// Forecast returns the changes that a job would make, and stores nothing. Unlike Plan, it compares all
+// objects with the live ones: an upgrade also reverts edits of objects that the new revision does not
+// change.
 func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (Forecast, error) {
 	p := newPlanner(r, getter, job, q)
+	p.all = true
 	if err := p.compute(ctx); err != nil {
 		return Forecast{}, p.failed(err)
 	}
@@ -105,6 +108,8 @@ type planner struct {
 	getter  genericclioptions.RESTClientGetter
 	job     Job
 	request PlanRequest
+	// all is true if all objects are compared with the live ones.
+	all bool
 	// redact removes the secrets of the job and of the new revision, former those of the base revision.
 	redact, former redact.Redactor
 	// formerSecrets are former values of the Secrets of spec.valuesFrom.
@@ -261,6 +266,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	}
 	defer run.client.Close()
 	c := creationOf(ctx, run)
+	c.all = p.all
 	if err := c.readBase(before); err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func (c *changing) entry(part string, keys []string, value func() string) string
 	return part + "." + key + "=" + values[key]
 }
 
-// touch edits or deletes a live object as somebody else.
+// touch edits or deletes a live object as another client.
 func (c *changing) touch() string {
 	live := c.live()
 	name := []string{"ConfigMap/one", "Service/web", "Deployment/web"}[c.random.IntN(3)]
@@ -216,11 +216,11 @@ func (c *changing) touch() string {
 		c.must(suite.client.Delete(c.t.Context(), o))
 		return "delete " + name
 	}
-	patch := `{"metadata":{"annotations":{"example.com/seen":"by somebody"},"labels":{"team":"` + fmt.Sprint("live-", c.random.IntN(9)) + `"}}}`
+	patch := `{"metadata":{"annotations":{"example.com/seen":"by another client"},"labels":{"team":"` + fmt.Sprint("live-", c.random.IntN(9)) + `"}}}`
 	if o.GetKind() == "Deployment" {
 		patch = fmt.Sprintf(`{"spec":{"replicas":%d}}`, 5+c.random.IntN(3))
 	}
-	c.must(suite.client.Patch(c.t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner("somebody")))
+	c.must(suite.client.Patch(c.t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner("another-client")))
 	return "edit " + name
 }
 
@@ -326,7 +326,7 @@ func (c *changing) apply(hr *helmv2.HelmRelease, upgrades bool) {
 }
 
 // TestDiffAgrees: `kubectl pintle diff -f` names the changes that the following upgrade makes, for random
-// changes of values, charts and post-renderers, some of them after others have edited live objects.
+// changes of values, charts and post-renderers, some of them after edits of live objects.
 // It writes nothing. PINTLE_SEED repeats other changes than the usual ones.
 func TestDiffAgrees(t *testing.T) {
 	t.Parallel()

@@ -133,12 +133,15 @@ func (f *Forecast) ExpectHooks(hooks []*helmrelease.Hook, event helmrelease.Hook
 	f.expectations.expectHooks(hooks, event)
 }
 
-// Changes returns the objects of next that previous does not contain in the same form, each with the
-// object of previous; nil if there is none. The objects of both must be in the form in which Parse and
-// ParseStored returned them.
-func (f *Forecast) Changes(previous, next kube.ResourceList) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
+// Changes returns the objects of next that previous does not contain in the same form, or all, each with
+// the object of previous; nil if there is none. The objects of both must be in the form in which Parse
+// and ParseStored returned them.
+func (f *Forecast) Changes(previous, next kube.ResourceList, all bool) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
 	align(previous, next)
-	list, original = changed(next, previous), map[*resource.Info]runtime.Object{}
+	list, original = next, map[*resource.Info]runtime.Object{}
+	if !all {
+		list = changed(next, previous)
+	}
 	for _, info := range list {
 		if was := previous.Get(info); was != nil {
 			original[info] = was.Object

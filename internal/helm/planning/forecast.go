@@ -74,10 +74,7 @@ func Created(f *apply.Forecast, c Creation) (*Changes, error) {
 	if c.Hooks {
 		f.ExpectHooks(c.Text.Hooks, c.Event)
 	}
-	list, original := f.Changes(previous, next)
-	if c.All {
-		list = next
-	}
+	list, original := f.Changes(previous, next, c.All)
 	found.addImages(previous, next)
 	states, err := f.Apply(list, original, c.CheckAll)
 	if err != nil {
