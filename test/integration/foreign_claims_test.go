@@ -17,12 +17,33 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// claimed makes a HelmRelease name release "app" of another world.
-func claimed(victim *world) func(*helmv2.HelmRelease) {
-	return func(hr *helmv2.HelmRelease) {
-		hr.Spec.ReleaseName, hr.Spec.TargetNamespace, hr.Spec.StorageNamespace = "app", victim.namespace, victim.namespace
+// claims are a HelmRelease and one of another namespace that names its release "app". The records are
+// in storage.
+type claims struct{ victim, attacker, storage *world }
+
+// eachStorage calls test with records in the namespace of the victim, which precedes others there, and
+// with records in a third namespace.
+func eachStorage(t *testing.T, test func(t *testing.T, c claims)) {
+	t.Helper()
+	for name, isOwn := range map[string]bool{"Own": true, "Third": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := claims{victim: newWorld(t), attacker: newWorld(t)}
+			if c.storage = c.victim; !isOwn {
+				c.storage = newWorld(t)
+			}
+			test(t, c)
+		})
 	}
 }
+
+// claim makes a HelmRelease name the release of the victim.
+func (c claims) claim(hr *helmv2.HelmRelease) {
+	hr.Spec.ReleaseName, hr.Spec.TargetNamespace, hr.Spec.StorageNamespace = "app", c.victim.namespace, c.storage.namespace
+}
+
+// store makes the HelmRelease of the victim store its records in storage.
+func (c claims) store(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = c.storage.namespace }
 
 func suspended(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true }
 
@@ -30,27 +51,29 @@ func suspended(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true }
 // without any rights there, has no effect on it. Once it runs, it is the one that fails.
 func TestForeignSpec(t *testing.T) {
 	t.Parallel()
-	w, attacker := newWorld(t), newWorld(t)
-	attacker.account("powerless", "configmaps")
-	attacker.publish("claim", "1.0.0", configMapChart(t, "1.0.0"))
-	claim := attacker.release("claim", nil, claimed(w), suspended, as("powerless"))
-	nextSecond()
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"})
-	w.untilReady(hr)
-	attacker.edit(claim, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
-	attacker.untilSays(claim, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "may not read Secrets")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
-	w.untilReady(hr)
-	if got := w.configMap("app").Data["message"]; got != "two" {
-		t.Errorf("message is %q", got)
-	}
-	version := hr.ResourceVersion
-	attacker.must(suite.client.Delete(t.Context(), claim))
-	attacker.untilGone(claim)
-	if w.settle(hr); hr.ResourceVersion != version {
-		t.Error("the deletion has changed the release of another namespace")
-	}
+	eachStorage(t, func(t *testing.T, c claims) {
+		w, attacker := c.victim, c.attacker
+		attacker.account("powerless", "configmaps")
+		attacker.publish("claim", "1.0.0", configMapChart(t, "1.0.0"))
+		claim := attacker.release("claim", nil, c.claim, suspended, as("powerless"))
+		nextSecond()
+		w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+		hr := w.release("app", map[string]any{"message": "one"}, c.store)
+		w.untilReady(hr)
+		attacker.edit(claim, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
+		attacker.untilSays(claim, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "may not read Secrets")
+		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
+		w.untilReady(hr)
+		if got := w.configMap("app").Data["message"]; got != "two" {
+			t.Errorf("message is %q", got)
+		}
+		version := hr.ResourceVersion
+		attacker.must(suite.client.Delete(t.Context(), claim))
+		attacker.untilGone(claim)
+		if w.settle(hr); hr.ResourceVersion != version {
+			t.Error("the deletion has changed the release of another namespace")
+		}
+	})
 }
 
 // TestForeignClaimAfterMigration: records without labels, like those of helm-controller, are those
@@ -58,28 +81,30 @@ func TestForeignSpec(t *testing.T) {
 // if it has all rights.
 func TestForeignClaimAfterMigration(t *testing.T) {
 	t.Parallel()
-	w, attacker := newWorld(t), newWorld(t)
-	attacker.publish("claim", "1.0.0", configMapChart(t, "1.0.0"))
-	claim := attacker.release("claim", map[string]any{"message": "stolen"}, claimed(w), suspended)
-	nextSecond()
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"})
-	w.untilReady(hr)
-	for _, record := range w.stored("app") {
-		before := record.DeepCopy()
-		delete(record.Labels, helmv2.LabelRevision)
-		w.must(suite.client.Patch(t.Context(), &record, client.MergeFrom(before)))
-	}
-	attacker.edit(claim, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
-	attacker.untilSays(claim, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested, "HelmRelease '"+w.namespace+"/app'")
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "now"}
+	eachStorage(t, func(t *testing.T, c claims) {
+		w, attacker := c.victim, c.attacker
+		attacker.publish("claim", "1.0.0", configMapChart(t, "1.0.0"))
+		claim := attacker.release("claim", map[string]any{"message": "stolen"}, c.claim, suspended)
+		nextSecond()
+		w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+		hr := w.release("app", map[string]any{"message": "one"}, c.store)
+		w.untilReady(hr)
+		for _, record := range c.storage.stored("app") {
+			before := record.DeepCopy()
+			delete(record.Labels, helmv2.LabelRevision)
+			w.must(suite.client.Patch(t.Context(), &record, client.MergeFrom(before)))
+		}
+		attacker.edit(claim, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
+		attacker.untilSays(claim, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested, "HelmRelease '"+w.namespace+"/app'")
+		w.edit(hr, func(hr *helmv2.HelmRelease) {
+			hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "now"}
+		})
+		w.until(hr, "the request", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
+		w.untilReady(hr)
+		if n := len(c.storage.stored("app")); n != 1 || w.configMap("app").Data["message"] != "one" {
+			t.Errorf("%d revisions are stored, message is %q", n, w.configMap("app").Data["message"])
+		}
 	})
-	w.until(hr, "the request", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
-	w.untilReady(hr)
-	if n := len(w.stored("app")); n != 1 || w.configMap("app").Data["message"] != "one" {
-		t.Errorf("%d revisions are stored, message is %q", n, w.configMap("app").Data["message"])
-	}
 }
 
 // TestForeignClaimOfObject: neither a HelmRelease of another namespace nor the labels of an object
