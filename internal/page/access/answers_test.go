@@ -65,9 +65,17 @@ func TestAnswersErrors(t *testing.T) {
 	if got, err := a.get(t.Context(), keyOf(1), func(context.Context) (int, error) { return 2, nil }); err != nil || got != 2 {
 		t.Errorf("after an error: %d, %v", got, err)
 	}
-	if len(a.known) != 1 || len(a.byKey) != 1 {
-		t.Errorf("%d answers are known, and %d have a key", len(a.known), len(a.byKey))
+	if keys, known := sizes(a); keys != 1 || known != 1 {
+		t.Errorf("%d answers are known, and %d have a key", known, keys)
 	}
+}
+
+// sizes returns the number of keys and of known answers. A request may still be removing old answers
+// when its own answer has arrived.
+func sizes[V any](a *answers[V]) (keys, known int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.byKey), len(a.known)
 }
 
 // TestAnswersAreBounded: the oldest answers are removed, and all that have expired.
@@ -84,8 +92,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	for n := range byte(5) {
 		get(n)
 	}
-	if len(a.byKey) != 3 || len(a.known) != 3 {
-		t.Errorf("%d keys, %d answers", len(a.byKey), len(a.known))
+	if keys, known := sizes(a); keys != 3 || known != 3 {
+		t.Errorf("%d keys, %d answers", keys, known)
 	}
 	get(4)
 	get(0)
@@ -94,8 +102,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	c.add(answerAge)
 	get(9)
-	if len(a.byKey) != 1 || len(a.known) != 1 {
-		t.Errorf("after their time: %d keys, %d answers", len(a.byKey), len(a.known))
+	if keys, known := sizes(a); keys != 1 || known != 1 {
+		t.Errorf("after their time: %d keys, %d answers", keys, known)
 	}
 }
 
