@@ -4,14 +4,17 @@
 package diff
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -122,6 +125,30 @@ func TestDrift(t *testing.T) {
 	w.expect(drift(), "CorrectDrift", want[0])
 }
 
+// TestChoose: objects that are not chosen are neither read nor compared.
+func TestChoose(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	delete(w.Objects, "/api/v1/namespaces/prod/configmaps/less")
+	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
+	w.Refuse = func(_, path string) int {
+		if path == appPath {
+			return http.StatusTeapot
+		}
+		return 0
+	}
+	q := w.query()
+	q.Choose = func(_ context.Context, all []*resource.Info) []*resource.Info {
+		return slices.DeleteFunc(all, func(o *resource.Info) bool { return o.Name == "app" })
+	}
+	d, err := w.differ.Drift(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.expect(d, "", "drifted: created ConfigMap prod/less")
+}
+
 // TestSecrets: neither the values of Secrets that values come from, nor those of the chart's Secrets, nor
 // their former values are in a diff.
 func TestSecrets(t *testing.T) {
@@ -131,7 +158,13 @@ func TestSecrets(t *testing.T) {
 	w.apply()
 	w.secret("battery-staple-2")
 	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	w.Objects["/api/v1/namespaces/prod/configmaps/more"]["data"] = map[string]any{"quoted": "changed: correct-horse-1"}
 	all := []view.Diff{w.desired()}
+	drifted, err := w.differ.Drift(t.Context(), w.query())
+	if err != nil || len(drifted.Drifted) == 0 || drifted.Revision != 1 {
+		t.Errorf("drift %+v from revision %d, error %v", drifted.Drifted, drifted.Revision, err)
+	}
+	all = append(all, drifted)
 	w.hr.Status = helmv2.HelmReleaseStatus{}
 	w.hr.Spec.ReleaseName = "other"
 	all = append(all, w.desired())

@@ -28,6 +28,8 @@ type Diff struct {
 	// revision, as far as an action would not change them anyway.
 	Objects []ObjectDiff `json:"objects,omitempty"`
 	Drifted []ObjectDiff `json:"drifted,omitempty"`
+	// Revision is the newest revision, if only drift was looked for.
+	Revision int `json:"revision,omitempty"`
 	// Unchanged is the number of objects that the action would not change.
 	Unchanged int64 `json:"unchanged"`
 	// Hooks are those of both revisions that differ, and Notes is a unified diff of the notes.
@@ -86,8 +88,10 @@ type DiffFacts struct {
 	// BaseHooks and NextHooks are their hooks.
 	BaseHooks, NextHooks manifest.Side
 	Notes                []string
-	// Drift is how live objects differ from the newest revision; nil if it is not known.
-	Drift *release.Drift
+	// Drift is how live objects differ from the newest revision; nil if it is not known. Revision is
+	// the number of the revision, if nothing else was looked for.
+	Drift    *release.Drift
+	Revision int
 }
 
 // DiffOf returns the view of an action. The texts of the facts are redacted, apart from manifests.
@@ -95,6 +99,7 @@ func DiffOf(f DiffFacts) Diff {
 	d := Diff{
 		Namespace: f.Namespace, Name: f.Name, Action: f.Action, Why: f.Why, From: f.Plan.From, To: f.Plan.To,
 		Unchanged: f.Plan.Summary.Unchanged, Notes: f.Notes, Values: f.Plan.Values, Warnings: f.Plan.Warnings,
+		Revision: f.Revision,
 	}
 	rendered := map[string][]string{}
 	for _, m := range manifest.Compare(f.Base, f.Next) {
