@@ -5,6 +5,7 @@ package diff
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -58,8 +59,8 @@ func TestDesired(t *testing.T) {
 	}
 	w.values(map[string]any{"message": "two", "more": true, "less": true})
 	d = w.desired()
-	w.expect(d, "Upgrade release config values changed", "deleted ConfigMap prod/less", "created ConfigMap prod/more",
-		`changed ConfigMap prod/app .data.message:"one">"two"`, "hook changed Job migrate (batch/v1)")
+	w.expect(d, "Upgrade release config values changed", "deleted ConfigMap prod/less", `changed ConfigMap prod/app .data.message:"one">"two"`,
+		"created ConfigMap prod/more", "hook changed Job migrate (batch/v1)")
 	if d.From.Revision != 1 || d.To.Chart != "note@1.0.0" || d.Unchanged != 1 || !d.Differs() || len(d.Values) != 3 {
 		t.Errorf("from %+v to %+v, %d unchanged, values %+v", d.From, d.To, d.Unchanged, d.Values)
 	}
@@ -172,8 +173,14 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(raw); strings.Contains(text, "horse") || strings.Contains(text, "staple") || !strings.Contains(text, "***") {
-		t.Errorf("a secret is in %s", text)
+	text := string(raw)
+	for _, password := range []string{"correct-horse-1", "battery-staple-2"} {
+		if strings.Contains(text, password) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(password))) {
+			t.Errorf("%s is in %s", password, text)
+		}
+	}
+	if !strings.Contains(text, "***") {
+		t.Errorf("nothing is masked in %s", text)
 	}
 }
 

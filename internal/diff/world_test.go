@@ -44,7 +44,7 @@ data:
 apiVersion: v1
 kind: Secret
 metadata: {name: token}
-stringData: {token: "{{ .Values.password }}"}
+data: {token: "{{ .Values.password | default "" | b64enc }}"}
 {{- if .Values.more }}
 ---
 apiVersion: v1
@@ -85,6 +85,11 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, Server: apitest.New(t), archive: pack(t, map[string]string{
 		"templates/all.yaml": templates, "templates/hook.yaml": hook, "templates/NOTES.txt": "{{ .Values.message }} and {{ .Values.password }}",
 	})}
+	w.Created = func(object map[string]any) {
+		if object["kind"] == "Job" {
+			object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+		}
+	}
 	var err error
 	if w.conn, err = cluster.Connect(w.Config()); err != nil {
 		t.Fatal(err)

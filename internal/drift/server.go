@@ -53,7 +53,8 @@ func (s server) apply(object *unstructured.Unstructured, dry bool) (*unstructure
 		return nil, err
 	}
 	force := true
-	options := metav1.PatchOptions{FieldManager: helmv2.FieldManager, Force: &force}
+	// An apply fails for unknown fields in any case.
+	options := metav1.PatchOptions{FieldManager: helmv2.FieldManager, Force: &force, FieldValidation: metav1.FieldValidationIgnore}
 	if dry {
 		options.DryRun = []string{metav1.DryRunAll}
 	}

@@ -10,6 +10,7 @@
 //	server.go     requests about objects
 //	watch.go      watches, their events and their faults
 //	state.go      Server, its objects, its log of events and the bodies of watches
+//	managed.go    the managedFields of answers to dry runs of an apply
 //	openapi.go    the answer about field validation
 //	discovery.go  the resources
 package apitest

@@ -189,10 +189,14 @@ func (w *Server) patch(rec *httptest.ResponseRecorder, req *http.Request, path s
 	object, ok := w.Objects[path]
 	if req.URL.Query().Get("dryRun") != "" {
 		answer, code := w.body(req), http.StatusCreated
+		fields := fieldsOf(answer)
 		if ok {
 			live := (&unstructured.Unstructured{Object: object}).DeepCopy().Object
 			merge(live, answer)
 			answer, code = live, http.StatusOK
+		}
+		if req.Header.Get("Content-Type") == "application/apply-patch+yaml" {
+			setApplied(answer, req.URL.Query().Get("fieldManager"), fields)
 		}
 		reply(rec, code, answer)
 		return
