@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 )
@@ -118,6 +119,19 @@ func DiffOf(f DiffFacts) Diff {
 	d.Hooks = manifest.Compare(f.BaseHooks, f.NextHooks)
 	d.addDrift(f.Drift)
 	return d
+}
+
+// NextOfDrift returns what a reconciliation does about live objects that differ, in one sentence.
+func NextOfDrift(hr *helmv2.HelmRelease) string {
+	switch {
+	case hr.Spec.Suspend:
+		return "Nothing is changed while the HelmRelease is suspended."
+	case hr.GetDriftMode() == helmv2.DriftDetectionEnabled:
+		return "The next reconciliation that detects drift sets these fields to the values of the revision."
+	case hr.GetDriftMode() == helmv2.DriftDetectionWarn:
+		return "Reconciliations report these differences and do not correct them, because spec.driftDetection.mode is warn."
+	}
+	return "Reconciliations neither report nor correct these differences, because spec.driftDetection.mode is disabled."
 }
 
 // cmpLines returns the lines of an object, whose namespace may be missing in the manifest.

@@ -70,6 +70,7 @@ func (w *world) web(log string) http.Handler {
 		},
 		Source: &access.Source{
 			Rights: access.NewRights(suite.client, time.Now), Kept: suite.client, Scheme: controller.Scheme(), Now: time.Now,
+			Compare: access.CompareAsRelease(finder.Find, controller.Scheme(), time.Now),
 			As: func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error) {
 				reader, err := as(ctx, hr)
 				if err == nil {

@@ -109,7 +109,8 @@ func (w *world) servePages() *pages {
 	w.must(err)
 	source := &access.Source{
 		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Find, controller.Scheme()),
-		Scheme: controller.Scheme(), Now: time.Now, Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
+		Compare: access.CompareAsRelease(finder.Find, controller.Scheme(), time.Now),
+		Scheme:  controller.Scheme(), Now: time.Now, Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
 	}
 	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})
 	w.must(err)

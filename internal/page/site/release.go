@@ -129,7 +129,7 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents ma
 
 // leaveOut is the page without sections, for a release whose identity cannot be used.
 func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
-	text := missing(err)
+	text := missing(err, sectionTimeout)
 	p.Objects.Missing, p.Values.Missing, p.Related.Missing = text, text, text
 	p.add(hr, section[view.Why]{Missing: text}, section[[]view.Revision]{Missing: text})
 }

@@ -60,13 +60,17 @@ func (l *layout) Current(list string) string {
 	return ""
 }
 
-// Live returns the beginnings of the paths whose changes the page shows; empty before the login.
+// Live returns the beginnings of the paths whose changes the page shows; empty before the login, and
+// for a page that is not updated.
 func (l *layout) Live() string {
 	switch parts := strings.Split(l.path, "/"); {
 	case l.User == nil:
 		return ""
 	case l.path == "/":
 		return "/releases"
+	case len(parts) > 4 && parts[1] == "releases":
+		// A comparison costs requests, and is made on request only.
+		return ""
 	case len(parts) > 3 && parts[1] == "releases":
 		// The page of a release shows its Operations.
 		return l.path + " /operations/" + parts[2]

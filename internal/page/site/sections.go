@@ -28,12 +28,13 @@ type section[T any] struct {
 type sections struct {
 	sync.WaitGroup
 
-	ctx    context.Context
-	cancel context.CancelFunc
+	ctx     context.Context
+	cancel  context.CancelFunc
+	timeout time.Duration
 }
 
 func newSections(ctx context.Context, timeout time.Duration) *sections {
-	s := &sections{}
+	s := &sections{timeout: timeout}
 	s.ctx, s.cancel = context.WithTimeout(ctx, timeout)
 	return s
 }
@@ -62,10 +63,10 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 			if r.err == nil {
 				into.Content = &r.content
 			} else {
-				into.Missing = missing(r.err)
+				into.Missing = missing(r.err, s.timeout)
 			}
 		case <-s.ctx.Done():
-			into.Missing = missing(s.ctx.Err())
+			into.Missing = missing(s.ctx.Err(), s.timeout)
 		}
 	})
 }
@@ -73,10 +74,10 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 // notShown begins the sentence in place of a section.
 const notShown = "Not shown: "
 
-// missing returns the sentence in place of a section that could not be read.
-func missing(err error) string {
+// missing returns the sentence in place of a section that could not be read within a timeout.
+func missing(err error, timeout time.Duration) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return notShown + fmt.Sprintf("it was not read within %s.", sectionTimeout)
+		return notShown + fmt.Sprintf("it was not read within %s.", timeout)
 	}
 	return notShown + strings.TrimSuffix(strings.Join(strings.Fields(err.Error()), " "), ".") + "."
 }
