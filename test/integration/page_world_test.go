@@ -53,6 +53,9 @@ func visitors() []string {
 	return []string{viewer, editor, unprivileged, anonymous, guest, wrong, deleted}
 }
 
+// dryRun is the end of a recorded request that writes nothing.
+const dryRun = " as a dry run"
+
 // recorder records the requests of the page to the API server.
 type recorder struct {
 	mu       sync.Mutex
@@ -62,7 +65,11 @@ type recorder struct {
 func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
 	return transport(func(req *http.Request) (*http.Response, error) {
 		r.mu.Lock()
-		r.requests = append(r.requests, req.Method+" "+req.URL.Path)
+		request := req.Method + " " + req.URL.Path
+		if slices.Equal(req.URL.Query()["dryRun"], []string{"All"}) {
+			request += dryRun
+		}
+		r.requests = append(r.requests, request)
 		r.mu.Unlock()
 		return next.RoundTrip(req)
 	})
@@ -108,9 +115,9 @@ func (w *world) servePages() *pages {
 	reviews, err := client.New(config, client.Options{Scheme: controller.Scheme(), Mapper: suite.client.RESTMapper()})
 	w.must(err)
 	source := &access.Source{
-		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Find, controller.Scheme()),
-		Compare: access.CompareAsRelease(finder.Find, controller.Scheme(), time.Now),
-		Scheme:  controller.Scheme(), Now: time.Now, Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
+		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Peek, controller.Scheme()),
+		Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
+		Scheme: controller.Scheme(), Now: time.Now, Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
 	}
 	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})
 	w.must(err)

@@ -129,9 +129,9 @@ func TestDriftTexts(t *testing.T) {
 func TestComparisons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		find := func(context.Context, *helmv2.HelmRelease) (*cluster.Connection, string, error) {
+		find := func(context.Context, *helmv2.HelmRelease) (*cluster.Connection, error) {
 			<-held
-			return nil, "the test ends it", nil
+			return nil, errors.New("the test ends it")
 		}
 		compare := CompareAsRelease(find, nil, nil)
 		results := make(chan error, maxComparisons)

@@ -35,8 +35,10 @@ type Source struct {
 	As func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
 	// Compare compares live objects with the identity of a release.
 	Compare Compare
-	Scheme  *runtime.Scheme
-	Now     func() time.Time
+	// Readiness reads the readiness of objects in other clusters, with the identity of a release.
+	Readiness Readiness
+	Scheme    *runtime.Scheme
+	Now       func() time.Time
 	// Log has the errors that users do not see. It is optional.
 	Log logr.Logger
 }

@@ -29,6 +29,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -48,9 +49,11 @@ type releaseWorld struct {
 	refused map[string]error
 	// contents is the error for values and manifests.
 	contents error
-	mu       sync.Mutex
-	sent     map[string]int
-	reader   *read.Reader
+	// answers is true if another cluster answers.
+	answers bool
+	mu      sync.Mutex
+	sent    map[string]int
+	reader  *read.Reader
 }
 
 func newReleaseWorld(t *testing.T) *releaseWorld {
@@ -161,9 +164,12 @@ func (w *releaseWorld) page(query string) *releasePage {
 		w.t.Fatal(err)
 	}
 	p := newReleasePage(w.hr, parameters, releaseTime)
-	mayRead := func(context.Context, *helmv2.HelmRelease) error { return w.contents }
-	none := func(context.Context) (related, error) { return related{}, nil }
-	p.read(w.t.Context(), bounded(w.reader), mayRead, w.hr, none)
+	p.read(w.t.Context(), sectionReaders{
+		Reader:    bounded(w.reader),
+		contents:  func(context.Context, *helmv2.HelmRelease) error { return w.contents },
+		elsewhere: func(_ context.Context, hr *helmv2.HelmRelease) (view.Tree, bool) { return view.NamesOf(hr), w.answers },
+		others:    func(context.Context) (related, error) { return related{}, nil },
+	}, w.hr)
 	return p
 }
 
@@ -235,8 +241,8 @@ func TestReleaseWithoutIdentity(t *testing.T) {
 	golden(t, "release-without-identity", render(t, "content", &layout{Content: p}))
 }
 
-// TestReleaseElsewhere: of a release in another cluster, the page has the names of the objects, and
-// sends no request there.
+// TestReleaseElsewhere: of a release in another cluster, the page has names and readiness of the objects,
+// and nothing that the reader of the own cluster reads. Without an answer it says so.
 func TestReleaseElsewhere(t *testing.T) {
 	w := newReleaseWorld(t)
 	w.hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "other"}}
@@ -245,6 +251,10 @@ func TestReleaseElsewhere(t *testing.T) {
 	}
 	p := w.page("")
 	golden(t, "release-elsewhere", render(t, "objects", p)+render(t, "timeline", p))
+	w.answers = true
+	if html := render(t, "objects", w.page("")); strings.Contains(html, "did not answer") {
+		t.Errorf("the cluster has answered, and the page has\n%s", html)
+	}
 	for _, kind := range []string{"Deployment", "Service", "PodList", "SecretList", "record", "cause"} {
 		if w.sent[kind] > 0 {
 			t.Errorf("a page of a release in another cluster reads %s", kind)
