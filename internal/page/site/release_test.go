@@ -310,15 +310,17 @@ func TestReleaseLimits(t *testing.T) {
 	}
 }
 
-// TestSectionsTimeout: a section that hangs is left out in time, and the others are shown.
+// TestSectionsTimeout: a section that hangs is left out in time, one that panics too, and the others are
+// shown.
 func TestSectionsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSections(t.Context(), sectionTimeout)
-		var slow, waiting, failing, good section[string]
+		var slow, waiting, failing, panicking, good section[string]
 		release := make(chan struct{})
 		load(s, &slow, func(context.Context) (string, error) { <-release; return "late", nil })
 		load(s, &waiting, func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 		load(s, &failing, func(context.Context) (string, error) { return "", errors.New("it is\n gone.") })
+		load(s, &panicking, func(context.Context) (string, error) { panic("the test panics") })
 		load(s, &good, func(context.Context) (string, error) { return "content", nil })
 		began := time.Now()
 		s.wait()
@@ -329,6 +331,9 @@ func TestSectionsTimeout(t *testing.T) {
 		const late = "Not shown: it was not read within 5s."
 		if slow.Content != nil || slow.Missing != late || waiting.Missing != late || failing.Missing != "Not shown: it is gone." || good.Content == nil || *good.Content != "content" {
 			t.Errorf("the sections are %+v, %+v, %+v, %+v", slow, waiting, failing, good)
+		}
+		if panicking.Content != nil || panicking.Missing != "Not shown: it could not be made, and the log of the controller has the error." {
+			t.Errorf("a section that panics is %+v", panicking)
 		}
 	})
 }

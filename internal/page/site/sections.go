@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // sectionTimeout is the time that each section of a page has. The others are shown without it.
@@ -45,8 +47,11 @@ func (s *sections) wait() {
 	s.cancel()
 }
 
+// errPanic is the error of a section whose function has panicked.
+var errPanic = errors.New("it could not be made, and the log of the controller has the error")
+
 // load reads a section in the background. A function that does not end in time is left behind, and
-// its result is dropped.
+// its result is dropped. A panic ends this section only.
 func load[T any](s *sections, into *section[T], read func(ctx context.Context) (T, error)) {
 	type result struct {
 		content T
@@ -54,8 +59,15 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 	}
 	done := make(chan result, 1)
 	go func() {
-		content, err := read(s.ctx)
-		done <- result{content, err}
+		var r result
+		defer func() {
+			if cause := recover(); cause != nil {
+				logr.FromContextOrDiscard(s.ctx).Info("panic of a section of the web page", "cause", cause)
+				r.err = errPanic
+			}
+			done <- r
+		}()
+		r.content, r.err = read(s.ctx)
 	}()
 	s.Go(func() {
 		select {
