@@ -33,7 +33,7 @@ func start(t *testing.T, s *Server) string {
 		t.Fatal(err)
 	}
 	s.Limits, s.Log = NewLimits(time.Now), logr.Discard()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.serve(ctx, listener) }()
 	t.Cleanup(func() {

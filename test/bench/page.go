@@ -34,6 +34,8 @@ const (
 	pageInstalled = 20
 	// pageUser is the user of requests without a token.
 	pageUser = "bench-viewer"
+	// silence is the time without requests after which the controller is at rest.
+	silence = 3 * time.Second
 )
 
 // pageSuite returns the load that the web page is measured with.
@@ -56,7 +58,10 @@ func (b *bench) pageSteps() []step {
 		if err := healthy(ctx, first); err != nil {
 			return err
 		}
-		return b.awaitReconciliations(ctx, first.reconciliations, b.Releases, true)
+		if err := b.awaitReconciliations(ctx, first.reconciliations, b.Releases, true); err != nil {
+			return err
+		}
+		return b.awaitSilence(ctx)
 	}
 	return []step{
 		install,
@@ -66,6 +71,24 @@ func (b *bench) pageSteps() []step {
 		b.view(phaseSearch, "/?q=bench-0042"),
 		b.view(phaseRelease, "/releases/"+name+"/"+releaseName(0)),
 		{name: phaseOpen, do: b.keepOpen},
+	}
+}
+
+// awaitSilence waits until the controller sends no requests. Events are written in the background, and
+// take longer than reconciliations.
+func (b *bench) awaitSilence(ctx context.Context) error {
+	for last := -1; ; {
+		f, err := controllerFigures(ctx, b.metrics)
+		if err != nil {
+			return err
+		}
+		if f.total() == last {
+			return nil
+		}
+		last = f.total()
+		if err := pause(ctx, silence); err != nil {
+			return err
+		}
 	}
 }
 
@@ -125,7 +148,7 @@ func (b *bench) get(ctx context.Context, path string, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	if _, err := io.Copy(to, answer.Body); err != nil {
 		return err
 	}

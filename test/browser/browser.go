@@ -31,7 +31,7 @@ type Options struct {
 type Browser struct {
 	cmd   *exec.Cmd
 	conn  *connection
-	ended chan error
+	ended chan struct{}
 }
 
 // Start starts the process. It ends with this one.
@@ -66,8 +66,11 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	if closed := errors.Join(commandsOut.Close(), answersIn.Close()); err != nil || closed != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", o.Executable, err), closed, commandsIn.Close(), answersOut.Close())
 	}
-	b := &Browser{cmd: cmd, conn: connect(answersOut, commandsIn), ended: make(chan error, 1)}
-	go func() { b.ended <- cmd.Wait() }()
+	b := &Browser{cmd: cmd, conn: connect(answersOut, commandsIn), ended: make(chan struct{})}
+	go func() {
+		defer close(b.ended)
+		_ = cmd.Wait() // the exit code of a killed browser says nothing
+	}()
 	if err := b.conn.call(ctx, "", "Browser.getVersion", nil, nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", o.Executable, err), b.Stop())
 	}

@@ -6,6 +6,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -102,7 +103,7 @@ func (p *Page) Until(ctx context.Context, expression string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %s is not true: %v", ctx.Err(), expression, err)
+			return fmt.Errorf("%s is not true: %w", expression, errors.Join(ctx.Err(), err))
 		case <-time.After(pollEvery):
 		}
 	}

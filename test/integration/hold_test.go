@@ -246,9 +246,7 @@ func TestHoldSurvivesProcess(t *testing.T) {
 	w.until(hr, "the new spec to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
 	w.untilHeld(hr, "one")
 	w.expectRevisions(hr, 3)
-	if n := w.events(hr, helmv2.ReasonRolledBack); n != 1 {
-		t.Errorf("%d events about the hold", n)
-	}
+	w.expectEvents(hr, helmv2.ReasonRolledBack, 1)
 }
 
 // testedChart is configMapChart with a test that is a ConfigMap. With the message broken, the API server
@@ -283,9 +281,7 @@ func TestTestsOnRequest(t *testing.T) {
 		if handled := hr.Annotations[helmv2.AnnotationHandled]; handled != `{"pintle.dev/test-at":"`+token+`"}` {
 			t.Errorf("handled is %s", handled)
 		}
-		if n := w.events(hr, helmv2.ReasonTestSucceeded); n != i+1 {
-			t.Errorf("%d runs for %d tokens", n, i+1)
-		}
+		w.expectEvents(hr, helmv2.ReasonTestSucceeded, i+1)
 	}
 	w.expectRevisions(hr, 3)
 	w.ask(hr, "now")

@@ -80,9 +80,6 @@ func TestInterrupted(t *testing.T) {
 	for reason, want := range map[string]int{
 		helmv2.ReasonInterrupted: 1, helmv2.ReasonUpgradeSucceeded: 1, helmv2.ReasonUpgradeFailed: 0, helmv2.ReasonStateError: 0,
 	} {
-		w.settle(hr)
-		if n := w.events(hr, reason); n != want {
-			t.Errorf("%d events %s, want %d", n, reason, want)
-		}
+		w.expectEvents(hr, reason, want)
 	}
 }

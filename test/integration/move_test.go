@@ -242,9 +242,7 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				t.Errorf("%s: the volume is %v, deleted %v, and %d revisions are stored", tc.reason, live.UID, live.DeletionTimestamp, len(w.stored("app")))
 			}
 			w.configMap("app")
-			if n := w.events(hr, tc.with); n != 1 {
-				t.Errorf("%s: %d events, want one", tc.reason, n)
-			}
+			w.expectEvents(hr, tc.with, 1)
 
 			tc.fix(w, hr)
 			w.unprotect(old)

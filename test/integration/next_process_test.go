@@ -131,9 +131,7 @@ func TestNextProcess(t *testing.T) {
 			if tc.uninstalled > 0 {
 				w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonUninstallSucceeded, anew)
 			}
-			if n := w.events(hr, helmv2.ReasonUninstallSucceeded); n != tc.uninstalled {
-				t.Errorf("uninstalled %d times, want %d", n, tc.uninstalled)
-			}
+			w.expectEvents(hr, helmv2.ReasonUninstallSucceeded, tc.uninstalled)
 		})
 	}
 }

@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +36,9 @@ func (w *world) pages() http.Handler {
 		return &read.Reader{
 			Client: suite.client, Mapper: suite.client.RESTMapper(),
 			Examine: func(context.Context, release.DiagnosisRequest) *release.Diagnosis { return nil },
-			Stored:  func(context.Context, release.Target, int) (*read.Record, error) { return nil, nil },
+			Stored: func(context.Context, release.Target, int) (*read.Record, error) {
+				return nil, errors.New("no revision is read here")
+			},
 		}, nil
 	}
 	pages, err := site.New(site.Options{
@@ -63,6 +67,21 @@ func (w *world) grantReads(user string, rules ...rbacv1.PolicyRule) {
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}))
+	w.untilAllowed(user, rules[0])
+}
+
+// untilAllowed waits until the API server has noticed a new right: reviews before are cached for 30 s.
+func (w *world) untilAllowed(user string, right rbacv1.PolicyRule) {
+	w.t.Helper()
+	untilTrue(w, "the right of "+user, func() bool {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: w.namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
+			},
+		}}
+		w.must(suite.client.Create(w.t.Context(), review))
+		return review.Status.Allowed
+	})
 }
 
 func (w *world) expectPage(pages http.Handler, user, path string, code int, parts, absent []string) {
@@ -135,7 +154,9 @@ func TestPageOfSources(t *testing.T) {
 	repository.Status.Artifact = &fluxmeta.Artifact{URL: "http://localhost/x", Path: "x", Digest: "sha256:" + strings.Repeat("a", 64), Revision: "sha256:abc", LastUpdateTime: metav1.Now()}
 	apimeta.SetStatusCondition(&repository.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "Failed", Message: "no such host <b>"})
 	w.must(suite.client.Status().Update(t.Context(), repository))
-	t.Cleanup(func() { _ = suite.client.Delete(context.Background(), repository, client.GracePeriodSeconds(0)) })
+	t.Cleanup(func() {
+		_ = suite.client.Delete(context.WithoutCancel(t.Context()), repository, client.GracePeriodSeconds(0))
+	})
 
 	group := []string{sourcev1.GroupVersion.Group}
 	all, some, stranger := w.namespace+"-all", w.namespace+"-some", w.namespace+"-stranger"

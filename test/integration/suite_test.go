@@ -92,6 +92,8 @@ func run(m *testing.M) (code int, err error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(assets, "source-crds")},
 		ErrorIfCRDPathMissing: true,
+		// The API server waits for requests that are still being answered.
+		ControlPlaneStopTimeout: patience,
 	}
 	if suite.config, err = env.Start(); err != nil {
 		return 1, err

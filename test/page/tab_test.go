@@ -84,13 +84,6 @@ func newTab(t *testing.T) tab {
 	return b
 }
 
-// in returns the same page for a subtest.
-func (b tab) in(t *testing.T) tab {
-	t.Helper()
-	b.T = t
-	return b
-}
-
 // do runs a step.
 func (b tab) do(step func(context.Context) error) {
 	b.Helper()

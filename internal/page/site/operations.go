@@ -76,7 +76,7 @@ func (s *site) operation(w http.ResponseWriter, r *http.Request, viewer *access.
 	err = viewer.Logs(r.Context(), op.Namespace)
 	switch {
 	case apierrors.IsForbidden(err):
-		content.LogsNote, content.Operation.Logs = "You may not get the logs of Pods in this namespace.", nil
+		content.LogsNote, content.Logs = "You may not get the logs of Pods in this namespace.", nil
 	case err != nil:
 		return err
 	}

@@ -30,7 +30,7 @@ type section[T any] struct {
 type sections struct {
 	sync.WaitGroup
 
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // it lives as long as one request
 	cancel  context.CancelFunc
 	timeout time.Duration
 }

@@ -65,7 +65,7 @@ func Of(all []opsv1alpha1.Operation, releases []helmv2.HelmRelease, q Query, now
 
 // countsOf returns the numbers of Operations: all, and those of each state that there is.
 func countsOf(found []Row, q Query) []Count {
-	n := map[opsv1alpha1.OperationPhase]int{}
+	n := make(map[opsv1alpha1.OperationPhase]int)
 	for _, r := range found {
 		n[r.State]++
 	}

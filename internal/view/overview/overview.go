@@ -111,7 +111,7 @@ func wrong(s view.State) bool { return s == view.Failing || s == view.Stalled }
 // countsOf returns the numbers of releases: all, those of each state that there is, and those that
 // drifted.
 func countsOf(found []pair, q Query) []Count {
-	states, other := map[view.State]int{}, 0
+	states, other := make(map[view.State]int), 0
 	for i := range found {
 		states[found[i].State]++
 		if drifted(&found[i].Release) {
@@ -134,7 +134,7 @@ func countsOf(found []pair, q Query) []Count {
 func (o *Overview) lists(found []pair, now time.Time) {
 	var failing, waiting []Item
 	var changes []Change
-	counts := map[Wait]int{}
+	counts := make(map[Wait]int)
 	for i := range found {
 		hr, r := found[i].hr, &found[i].Release
 		item := Item{Namespace: r.Namespace, Name: r.Name, State: r.State}

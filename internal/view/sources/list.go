@@ -84,7 +84,7 @@ func Of(all []Source, releases []helmv2.HelmRelease, q Query) *List {
 
 // countsOf returns the numbers of sources: all, and those of each state that there is.
 func countsOf(found []Row, q Query) []Count {
-	n := map[State]int{}
+	n := make(map[State]int)
 	for _, r := range found {
 		n[r.State]++
 	}
