@@ -54,6 +54,9 @@ type world struct {
 	operate func(op *opsv1alpha1.Operation)
 	logs    evidence.Opener
 	stored  read.Stored
+	differ  differ
+	// in is the standard input.
+	in string
 	// user is the name of the user.
 	user string
 	// patch and unread are errors of changes and of reads.
@@ -166,8 +169,8 @@ func (w *world) run(args ...string) int {
 	w.out.Reset()
 	w.err.Reset()
 	w.session = &Session{
-		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &w.out, ErrOut: &w.err},
-		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine, logs: w.logs, stored: w.stored,
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(w.in), Out: &w.out, ErrOut: &w.err},
+		Now:       func() time.Time { return now }, Env: func(name string) string { return w.env[name] }, client: w.client, examine: w.examine, logs: w.logs, stored: w.stored, differ: w.differ,
 		Terminal: w.env["TERM"] != "",
 	}
 	cmd := Command(w.session)

@@ -95,6 +95,8 @@ func (d *diffing) check(args []string) error {
 		}
 	}
 	switch {
+	case d.revision < 0:
+		return errors.New("--revision must be the number of a revision")
 	case chosen > 1:
 		return errors.New("only one of --revision, --drift and --filename can be used")
 	case len(args) == 0 && d.file == "":
@@ -197,7 +199,9 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 // given returns the HelmRelease of the file.
 func (d *diffing) given(c *connection, args []string) (*helmv2.HelmRelease, error) {
 	var in io.Reader = d.In
+	file := "the standard input"
 	if d.file != "-" {
+		file = d.file
 		f, err := os.Open(d.file)
 		if err != nil {
 			return nil, err
@@ -211,10 +215,10 @@ func (d *diffing) given(c *connection, args []string) (*helmv2.HelmRelease, erro
 	}
 	all, err := helmReleases(in, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(all) != 1 {
-		return nil, fmt.Errorf("%s has %d HelmReleases of %s, and exactly one is needed: NAME selects one", d.file, len(all), helmv2.GroupVersion)
+		return nil, fmt.Errorf("%s has %d HelmReleases of %s, and exactly one is needed: NAME selects one", file, len(all), helmv2.GroupVersion)
 	}
 	if all[0].Namespace == "" {
 		all[0].Namespace = c.namespace

@@ -114,7 +114,7 @@ func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff,
 	}
 	job := s.job(release.Upgrade{Timeout: s.want.Policy.Upgrade.Timeout})
 	job.Desired.Target = release.ObservedTarget(s.in)
-	f, err := d.runner.ForecastRevision(ctx, s.conn, job, version)
+	f, err := d.runner.ForecastRevision(ctx, s.conn, job, s.layers(), version)
 	if err != nil {
 		return view.Diff{}, err
 	}

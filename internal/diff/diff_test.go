@@ -99,10 +99,6 @@ func TestDrift(t *testing.T) {
 	w := newWorld(t)
 	w.values(map[string]any{"message": "one"})
 	w.apply()
-	delete(w.Objects, "/api/v1/namespaces/prod/configmaps/less")
-	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
-	w.expect(w.desired(), "")
-	want := []string{"drifted: created ConfigMap prod/less", `drifted: changed ConfigMap prod/app .data.message:"other">"one"`}
 	drift := func() view.Diff {
 		d, err := w.differ.Drift(t.Context(), w.query())
 		if err != nil {
@@ -111,12 +107,20 @@ func TestDrift(t *testing.T) {
 		w.unwritten()
 		return d
 	}
+	enabled := &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	w.hr.Spec.DriftDetection = enabled
+	w.expect(drift(), "")
+	w.hr.Spec.DriftDetection = nil
+	delete(w.Objects, "/api/v1/namespaces/prod/configmaps/less")
+	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
+	w.expect(w.desired(), "")
+	want := []string{"drifted: created ConfigMap prod/less", `drifted: changed ConfigMap prod/app .data.message:"other">"one"`}
 	if d := drift(); !d.Differs() {
 		t.Error("drift is no difference")
 	} else {
 		w.expect(d, append([]string{""}, want...)...)
 	}
-	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	w.hr.Spec.DriftDetection = enabled
 	w.expect(w.desired(), append([]string{""}, want...)...)
 	w.expect(drift(), append([]string{"CorrectDrift"}, want...)...)
 	// An object that the upgrade changes anyway is not listed twice.
@@ -147,40 +151,51 @@ func TestChoose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.expect(d, "", "drifted: created ConfigMap prod/less")
+	if w.expect(d, "", "drifted: created ConfigMap prod/less"); d.Revision != 1 {
+		t.Errorf("the revision is %d", d.Revision)
+	}
 }
 
 // TestSecrets: neither the values of Secrets that values come from, nor those of the chart's Secrets, nor
 // their former values are in a diff.
 func TestSecrets(t *testing.T) {
 	w := newWorld(t)
-	w.values(map[string]any{"message": "one", "more": true})
+	w.values(map[string]any{"message": "one"})
 	w.secret("correct-horse-1")
 	w.apply()
 	w.secret("battery-staple-2")
-	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
-	w.Objects["/api/v1/namespaces/prod/configmaps/more"]["data"] = map[string]any{"quoted": "changed: correct-horse-1"}
-	all := []view.Diff{w.desired()}
-	drifted, err := w.differ.Drift(t.Context(), w.query())
-	if err != nil || len(drifted.Drifted) == 0 || drifted.Revision != 1 {
-		t.Errorf("drift %+v from revision %d, error %v", drifted.Drifted, drifted.Revision, err)
-	}
-	all = append(all, drifted)
-	w.hr.Status = helmv2.HelmReleaseStatus{}
-	w.hr.Spec.ReleaseName = "other"
-	all = append(all, w.desired())
-	raw, err := json.Marshal(all)
-	if err != nil {
+	w.apply()
+	w.secret("purple-monkey-3")
+	w.values(map[string]any{"message": "one", "more": true})
+	w.Objects[appPath]["data"] = map[string]any{"message": "one", "quoted": "purple-monkey-3 and generated-token"}
+	all := map[string]view.Diff{"desired": w.desired()}
+	var err error
+	if all["drift"], err = w.differ.Drift(t.Context(), w.query()); err != nil {
 		t.Fatal(err)
 	}
-	text := string(raw)
-	for _, password := range []string{"correct-horse-1", "battery-staple-2"} {
-		if strings.Contains(text, password) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(password))) {
-			t.Errorf("%s is in %s", password, text)
-		}
+	if all["revision"], err = w.differ.Revision(t.Context(), w.query(), 1); err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(text, "***") {
-		t.Errorf("nothing is masked in %s", text)
+	w.Objects[appPath]["data"] = map[string]any{"message": "one", "quoted": "the password is battery-staple-2"}
+	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	all["rotated"] = w.desired()
+	w.hr.Status = helmv2.HelmReleaseStatus{}
+	w.hr.Spec.ReleaseName = "other"
+	all["install"] = w.desired()
+	for name, d := range all {
+		raw, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(raw)
+		for _, secret := range []string{"correct-horse-1", "battery-staple-2", "purple-monkey-3", "generated-token"} {
+			if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) {
+				t.Errorf("%s: %s is in %s", name, secret, text)
+			}
+		}
+		if !strings.Contains(text, "***") {
+			t.Errorf("%s: nothing is masked in %s", name, text)
+		}
 	}
 }
 

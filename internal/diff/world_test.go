@@ -44,13 +44,13 @@ data:
 apiVersion: v1
 kind: Secret
 metadata: {name: token}
-data: {token: "{{ .Values.password | default "" | b64enc }}"}
+data: {token: "{{ .Values.token | default "" | b64enc }}", generated: Z2VuZXJhdGVkLXRva2Vu}
 {{- if .Values.more }}
 ---
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: more}
-data: {quoted: "{{ .Values.password }}"}
+data: {quoted: "{{ .Values.password }}", generated: generated-token}
 {{- end }}
 {{- if not .Values.less }}
 ---
@@ -141,7 +141,7 @@ func (w *world) values(all map[string]any) {
 // secret makes a Secret with a password the last of spec.valuesFrom.
 func (w *world) secret(password string) {
 	w.objects = []client.Object{&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "values"}, Data: map[string][]byte{"values.yaml": []byte("password: " + password)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "values"}, Data: map[string][]byte{"values.yaml": []byte("password: " + password + "\ntoken: token-" + password)},
 	}}
 	w.hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "Secret", Name: "values"}}
 }

@@ -78,9 +78,10 @@ func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClie
 }
 
 // ForecastRevision returns the changes that would make live objects those of a stored revision. All
-// of its objects are compared with the live ones. The action of the job is an Upgrade.
-func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (Forecast, error) {
-	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
+// of its objects are compared with the live ones. The action of the job is an Upgrade, and layers are
+// those of its values.
+func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, layers []plan.Layer, version int) (Forecast, error) {
+	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade, Layers: layers})
 	if err := p.restore(ctx, version); err != nil {
 		return Forecast{}, p.failed(err)
 	}
@@ -106,8 +107,10 @@ type planner struct {
 	request PlanRequest
 	// redact removes the secrets of the job and of the new revision, former those of the base revision.
 	redact, former redact.Redactor
-	facts          plan.Facts
-	content        planning.Content
+	// formerSecrets are former values of the Secrets of spec.valuesFrom.
+	formerSecrets []string
+	facts         plan.Facts
+	content       planning.Content
 	// base is the revision that is replaced; nil if there is none.
 	base *helmrelease.Release
 }
@@ -178,6 +181,7 @@ func (p *planner) restore(ctx context.Context, version int) (err error) {
 	if err != nil {
 		return fmt.Errorf("revision %d of release %s: %w", version, p.job.Desired.Target.Name, err)
 	}
+	p.addFormer(stored)
 	p.replaces(c.base)
 	run.findings.addRevisions(stored)
 	p.redact.SetRevision(stored)
@@ -196,13 +200,13 @@ func (p *planner) restore(ctx context.Context, version int) (err error) {
 
 // forecast returns the computed changes and texts.
 func (p *planner) forecast() Forecast {
-	f := Forecast{Plan: plan.Build(p.facts), Secrets: slices.Clone(p.job.Secrets)}
+	f := Forecast{Plan: plan.Build(p.facts), Secrets: slices.Concat(p.job.Secrets, p.formerSecrets)}
 	if b := p.base; b != nil {
 		f.Base = RevisionText{Manifest: b.Manifest, Hooks: hookManifest(b.Hooks)}
 		if b.Info != nil {
 			f.Base.Notes = b.Info.Notes
 		}
-		f.Secrets = slices.Concat(f.Secrets, plan.Former(b.Config, p.request.Layers), redact.LongSecrets(b))
+		f.Secrets = append(f.Secrets, redact.LongSecrets(b)...)
 	}
 	if t := p.content.Text; t != nil {
 		f.Next = RevisionText{Manifest: t.Manifest, Hooks: hookManifest(t.Hooks), Notes: t.Notes}
@@ -287,9 +291,15 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 // replaces sets the revision that is replaced, so that texts are redacted of its secrets.
 func (p *planner) replaces(base *helmrelease.Release) {
 	if p.base = base; base != nil {
-		p.former = redact.New(plan.Former(base.Config, p.request.Layers))
+		p.addFormer(base)
 		p.former.SetRevision(base)
 	}
+}
+
+// addFormer has texts redacted of the values that a revision has in place of those of Secrets.
+func (p *planner) addFormer(rls *helmrelease.Release) {
+	p.formerSecrets = append(p.formerSecrets, plan.Former(rls.Config, p.request.Layers)...)
+	p.former = redact.New(p.formerSecrets)
 }
 
 // removes reports whether an action uninstalls a release.

@@ -47,6 +47,8 @@ func diffTitle(d view.Diff) string {
 	switch {
 	case d.Action == "" && len(d.Drifted) > 0:
 		return name + ": live objects differ from the newest revision"
+	case d.Action == "" && len(d.Problems) > 0:
+		return name + ": not all objects could be compared"
 	case d.Action == "":
 		return name + ": no differences"
 	case d.Why == "":
@@ -62,13 +64,13 @@ func objectDiffs(b *strings.Builder, title string, all []view.ObjectDiff, style 
 	fmt.Fprintf(b, "\n%s:\n", title)
 	for _, o := range all {
 		fmt.Fprintf(b, "  %s\n", style.paint(diffColor(o.Change), Clean(fmt.Sprintf("%-8s  %s", o.Change, o.Object))))
-		for _, f := range o.Fields {
-			by := ""
+		changedFields(b, len(o.Fields), style, func(i int) string {
+			f, by := o.Fields[i], ""
 			if f.By != "" {
 				by = ", set by " + f.By
 			}
-			fmt.Fprintf(b, "              %s\n", Clean(fmt.Sprintf("%s: %s to %s%s", f.Path, or(f.From), or(f.To), by)))
-		}
+			return fmt.Sprintf("%s: %s to %s%s", f.Path, or(f.From), or(f.To), by)
+		})
 		diffLines(b, "    ", o.Lines, style)
 	}
 }

@@ -61,17 +61,25 @@ func changes(b *strings.Builder, title string, all []v1alpha1.PlanChange, style 
 			line += ": " + Clean(c.Reason)
 		}
 		fmt.Fprintf(b, "  %s\n", style.paint(changeColor(c.Change), line))
-		for i, f := range c.Fields {
-			if i == fewFields && !style.Wide {
-				fmt.Fprintf(b, "             and %d more fields (-o wide shows all)\n", len(c.Fields)-fewFields)
-				break
-			}
-			taken := ""
+		changedFields(b, len(c.Fields), style, func(i int) string {
+			f, taken := c.Fields[i], ""
 			if f.TakenFrom != "" {
 				taken = ", taken from " + f.TakenFrom
 			}
-			fmt.Fprintf(b, "             %s\n", Clean(fmt.Sprintf("%s: %s to %s%s", f.Path, or(f.From), or(f.To), taken)))
+			return fmt.Sprintf("%s: %s to %s%s", f.Path, or(f.From), or(f.To), taken)
+		})
+	}
+}
+
+// changedFields prints one line for each field of a change; without Wide, only for the first ones.
+func changedFields(b *strings.Builder, n int, style Style, line func(i int) string) {
+	const indent = "             "
+	for i := range n {
+		if i == fewFields && !style.Wide {
+			fmt.Fprintf(b, "%sand %d more fields (-o wide shows all)\n", indent, n-fewFields)
+			return
 		}
+		fmt.Fprintf(b, "%s%s\n", indent, Clean(line(i)))
 	}
 }
 

@@ -1,0 +1,188 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/manifest"
+)
+
+// fakeDiffer returns fixed diffs, and records the queries.
+type fakeDiffer struct {
+	desired view.Diff
+	err     error
+	queries []string
+}
+
+func (f *fakeDiffer) record(kind string, q diff.Query) {
+	line := kind + " " + client.ObjectKeyFromObject(q.Release).String()
+	if q.Release.Spec.Values != nil {
+		line += " " + string(q.Release.Spec.Values.Raw)
+	}
+	if q.Release.UID != "" {
+		line += " uid " + string(q.Release.UID)
+	}
+	if q.Artifact.Digest != "" {
+		line += " chart " + q.Artifact.URL
+	}
+	f.queries = append(f.queries, line)
+}
+
+func (f *fakeDiffer) Desired(_ context.Context, q diff.Query) (view.Diff, error) {
+	f.record("desired", q)
+	return f.desired, f.err
+}
+
+func (f *fakeDiffer) Proposed(_ context.Context, q diff.Query) (view.Diff, error) {
+	f.record("proposed", q)
+	d := upgraded()
+	d.Namespace, d.Name = q.Release.Namespace, q.Release.Name
+	return d, f.err
+}
+
+func (f *fakeDiffer) Revision(_ context.Context, q diff.Query, version int) (view.Diff, error) {
+	f.record(fmt.Sprint("revision ", version), q)
+	return view.Diff{
+		Namespace: "apps", Name: "web", Action: "Rollback", Why: "live objects differ from revision 3", Unchanged: 2,
+		From: &v1alpha1.PlanRevision{Revision: 5, Chart: "web@1.3.0"}, To: &v1alpha1.PlanRevision{Revision: 3, Chart: "web@1.2.0"},
+		Objects: []view.ObjectDiff{{Object: deployment(), Change: view.DiffChanged, Fields: []view.FieldDiff{{Path: ".spec.replicas", From: "5", To: "3"}}}},
+	}, f.err
+}
+
+func (f *fakeDiffer) Drift(_ context.Context, q diff.Query) (view.Diff, error) {
+	f.record("drift", q)
+	return view.Diff{
+		Namespace: "apps", Name: "web",
+		Drifted:  []view.ObjectDiff{{Object: deployment(), Change: view.DiffChanged, Fields: []view.FieldDiff{{Path: ".spec.replicas", From: "9", To: "3", By: "kubectl-scale"}}}},
+		Warnings: []string{"Deployment apps/worker: fields are left to the autoscaler apps/worker"},
+	}, f.err
+}
+
+func deployment() view.Object {
+	return view.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "apps", Name: "web"}
+}
+
+// upgraded is a diff with all its parts.
+func upgraded() view.Diff {
+	var fields []view.FieldDiff
+	for i := range 12 {
+		fields = append(fields, view.FieldDiff{Path: fmt.Sprintf(".metadata.labels.l%d", i), To: `"x"`})
+	}
+	fields[11] = view.FieldDiff{Path: ".spec.replicas", From: "9", To: "5", By: "kubectl-scale"}
+	return view.Diff{
+		Namespace: "apps", Name: "web", Action: "Upgrade", Why: "release config values changed", Unchanged: 4,
+		From: &v1alpha1.PlanRevision{Revision: 5, Chart: "web@1.3.0"}, To: &v1alpha1.PlanRevision{Chart: "web@1.4.0", Source: "main@sha1:0123abcd"},
+		Objects: []view.ObjectDiff{
+			{Object: view.Object{Version: "v1", Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "cache"}, Change: view.DiffDeleted},
+			{Object: deployment(), Change: view.DiffChanged, Fields: fields},
+			{Object: view.Object{Version: "v1", Kind: "Secret", Namespace: "apps", Name: "token"}, Change: view.DiffReplaced, Fields: []view.FieldDiff{{Path: ".data.token", From: "***", To: "***"}}},
+			{Object: view.Object{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "rates"}, Change: view.DiffCreated, Lines: []string{"@@ -0,0 +1,2 @@", "+apiVersion: v1", "+data: \x1b[2J"}},
+		},
+		Drifted:  []view.ObjectDiff{{Object: view.Object{Version: "v1", Kind: "Service", Namespace: "apps", Name: "web"}, Change: view.DiffCreated}},
+		Hooks:    []manifest.Difference{{Object: "Job migrate (batch/v1)", Change: "changed", Lines: []string{"@@ -1,2 +1,2 @@", " spec:", "-  image: web:8", "+  image: web:9"}}},
+		Notes:    []string{"@@ -1 +1 @@", "-Version 8", "+Version 9"},
+		Values:   []v1alpha1.PlanValue{{Key: "image.tag", Layer: "inline"}, {Key: "token", Layer: "Secret/web-values"}},
+		Warnings: []string{"the webhook of example.com does not support dry runs"},
+	}
+}
+
+func diffWorld(t *testing.T, d view.Diff) (*world, *fakeDiffer) {
+	t.Helper()
+	w, f := newWorld(t, "cluster.yaml"), &fakeDiffer{desired: d}
+	w.differ = f
+	return w, f
+}
+
+// expectQueries checks what diffs were computed of, and forgets it.
+func (f *fakeDiffer) expectQueries(t *testing.T, want ...string) {
+	t.Helper()
+	if got := strings.Join(f.queries, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("queries:\n%s", got)
+	}
+	f.queries = nil
+}
+
+func TestDiff(t *testing.T) {
+	w, f := diffWorld(t, upgraded())
+	w.golden("diff", "diff web", "diff web -o wide", "diff web -o json", "diff web -o yaml", "diff web --revision 3", "diff web --drift")
+	f.expectQueries(t, "desired apps/web uid web-uid", "desired apps/web uid web-uid", "desired apps/web uid web-uid", "desired apps/web uid web-uid",
+		"revision 3 apps/web uid web-uid", "drift apps/web uid web-uid")
+}
+
+// TestDiffCodes: the exit code is 0 without a difference, 1 with one, and 2 if an object would be
+// refused, not all could be compared, or nothing is known.
+func TestDiffCodes(t *testing.T) {
+	w, f := diffWorld(t, view.Diff{Namespace: "apps", Name: "web", Unchanged: 4})
+	w.golden("diff-none", "diff web")
+	f.desired = view.Diff{Namespace: "apps", Name: "web", Action: "Upgrade", Why: "chart version changed", Unchanged: 4}
+	w.golden("diff-without-objects", "diff web")
+	f.desired = view.Diff{
+		Namespace: "apps", Name: "web", Action: "Upgrade", Why: "release config values changed",
+		Objects:  []view.ObjectDiff{{Object: deployment(), Change: view.DiffRefused, Reason: "spec.selector: field is immutable"}},
+		Problems: []string{"Deployment apps/web: spec.selector: field is immutable"},
+	}
+	w.golden("diff-refused", "diff web", "diff web -o json")
+	f.desired = view.Diff{Namespace: "apps", Name: "web", Problems: []string{"Deployment apps/web: forbidden"}}
+	w.golden("diff-uncompared", "diff web")
+	f.err = errors.New("stored revisions: secrets is forbidden")
+	w.golden("diff-failed", "diff web")
+}
+
+// TestDiffFile: a HelmRelease of a file is compared with its status, or without one if it is new. The
+// cluster does not change.
+func TestDiffFile(t *testing.T) {
+	w, f := diffWorld(t, upgraded())
+	w.golden("diff-file", "diff -f testdata/diff/release.yaml", "diff fresh -f testdata/diff/two.yaml --chart testdata/diff/web-1.4.0.tgz")
+	w.in = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: piped}\nspec: {interval: 1m}\n"
+	if code := w.run("diff", "-f", "-", "-n", "finance"); code != 1 {
+		t.Errorf("exit code %d: %s", code, w.err.String())
+	}
+	f.expectQueries(t, `proposed apps/web {"replicas":5} uid web-uid`, "proposed other/fresh chart http://given.invalid/web-1.4.0.tgz", "proposed finance/piped")
+	all := &helmv2.HelmReleaseList{}
+	if err := w.client.List(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, hr := range all.Items {
+		if hr.Name == "fresh" || hr.Name == "piped" || hr.Name == "web" && hr.Spec.Values != nil {
+			t.Errorf("the diff has written %s/%s", hr.Namespace, hr.Name)
+		}
+	}
+}
+
+// TestDiffErrors: nothing is compared if it is not clear what.
+func TestDiffErrors(t *testing.T) {
+	w, f := diffWorld(t, upgraded())
+	w.golden("diff-errors",
+		"diff", "diff web shop", "diff web --drift --revision 3", "diff web --revision 3 -f testdata/diff/release.yaml", "diff web --drift --chart web.tgz",
+		"diff web --unknown", "diff web --revision x", "diff web --revision -1", "diff web -o xml", "diff missing", "diff web --chart testdata/diff/missing.tgz",
+		"diff -f testdata/diff/missing.yaml", "diff -f testdata/diff/two.yaml", "diff other -f testdata/diff/two.yaml", "diff -f testdata/diff/unknown.yaml", "diff -f -")
+	f.expectQueries(t)
+}
+
+// TestDiffColors: colours mark changes, on a terminal only.
+func TestDiffColors(t *testing.T) {
+	w, _ := diffWorld(t, upgraded())
+	w.env["TERM"] = "xterm"
+	w.run("diff", "web")
+	for _, want := range []string{"\x1b[31mdeleted   PersistentVolumeClaim apps/cache\x1b[0m", "\x1b[33mchanged ", "\x1b[32mcreated ", "\x1b[32m+  image: web:9\x1b[0m", "\x1b[31m-Version 8\x1b[0m"} {
+		if !strings.Contains(w.out.String(), want) {
+			t.Errorf("%q is not in\n%q", want, w.out.String())
+		}
+	}
+	w.env["NO_COLOR"] = "1"
+	if w.run("diff", "web"); strings.Contains(w.out.String(), "\x1b") {
+		t.Errorf("colours in %q", w.out.String())
+	}
+}
