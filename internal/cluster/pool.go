@@ -176,9 +176,9 @@ func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *
 	return id, unknown
 }
 
-// Peek returns the connection of an identity for reads that are no part of a reconciliation. The error is
-// not nil if the cluster, or a cloud that locates it, is not known to answer. Unlike Locate and Admit, it
-// makes no key wait, and causes no probe. It sends no request.
+// Peek returns the connection of an identity for reads that are no part of a reconciliation. The
+// error is not nil if the cluster, or a cloud that locates it, is not known to answer. Unlike
+// Locate and Admit, it makes no key wait, and causes no probe. It sends no request.
 func (c *Connections) Peek(id Identity) (*Connection, error) {
 	if id.Workload != nil && id.Workload.Cloud != "" {
 		l := c.gates.located(id.Workload)

@@ -15,8 +15,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestPageRemote: of objects in another cluster, a viewer of the HelmRelease sees name and readiness, and
-// nothing is written there. If the cluster does not answer, only names are shown.
+// TestPageRemote: of objects in another cluster, a viewer of the HelmRelease sees name and
+// readiness, and nothing is written there. If the cluster does not answer, only names are shown.
 func TestPageRemote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -206,8 +206,8 @@ func (p *pages) bind(name string, rule rbacv1.PolicyRule, subject rbacv1.Subject
 	}))
 }
 
-// fetch sends a request of a visitor. It returns the status code, or the address of a redirect, and the
-// body. A body without an end, that of an event stream, is not read.
+// fetch sends a request of a visitor. It returns the status code, or the address of a redirect, and
+// the body. A body without an end, that of an event stream, is not read.
 func (p *pages) fetch(visitor, method, path string) (answer, body string) {
 	p.t.Helper()
 	address := p.addresses[anonymous]

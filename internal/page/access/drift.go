@@ -36,8 +36,8 @@ type Compare func(ctx context.Context, hr *helmv2.HelmRelease, choose Choose) (v
 // errBusy is the error for a comparison that has waited for others in vain.
 var errBusy = &unread{text: "too many comparisons run at the same time"}
 
-// CompareAsRelease returns a function that reads, and sends dry runs, with the identity of a release. It
-// renders no chart and writes nothing.
+// CompareAsRelease returns a function that reads, and sends dry runs, with the identity of a
+// release. It renders no chart and writes nothing.
 func CompareAsRelease(find Find, scheme *runtime.Scheme, now func() time.Time) Compare {
 	slots := make(chan struct{}, maxComparisons)
 	return func(ctx context.Context, hr *helmv2.HelmRelease, choose Choose) (view.DiffFacts, error) {
@@ -71,13 +71,13 @@ func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
 // Drift is how live objects differ from the newest stored revision.
 type Drift struct {
 	view.Diff
-	// Compared is the number of objects that were compared. Hidden is that of those that the user may
-	// not get, and More that of those beyond the limit.
+	// Compared is the number of objects that were compared. Hidden is that of those that the user
+	// may not get, and More that of those beyond the limit.
 	Compared, Hidden, More int
 }
 
-// Drift compares the live objects that the user may get with the newest stored revision. Their rights are
-// checked before they are read. Errors of the API server are in the log only.
+// Drift compares the live objects that the user may get with the newest stored revision. Their
+// rights are checked before they are read. Errors of the API server are in the log only.
 func (v *Viewer) Drift(ctx context.Context, hr *helmv2.HelmRelease) (Drift, error) {
 	if err := v.Contents(ctx, hr); err != nil {
 		return Drift{}, err
@@ -125,8 +125,8 @@ func (v *Viewer) readable(ctx context.Context, objects []*resource.Info) []*reso
 	return all
 }
 
-// conceal replaces the texts of the API server, and the names of autoscalers, which the user may not be
-// allowed to get.
+// conceal replaces the texts of the API server, and the names of autoscalers, which the user may
+// not be allowed to get.
 func (v *Viewer) conceal(hr *helmv2.HelmRelease, facts *view.DiffFacts) {
 	if facts.Drift == nil {
 		return

@@ -38,8 +38,8 @@ func infoOf(group, kind, resourceName, namespace, name string) *resource.Info {
 	return &resource.Info{Mapping: mapping, Namespace: namespace, Name: name}
 }
 
-// TestDrift: only objects that the user may get are compared, and their number is limited. Without the
-// right to the stored revision, nothing is.
+// TestDrift: only objects that the user may get are compared, and their number is limited. Without
+// the right to the stored revision, nothing is.
 func TestDrift(t *testing.T) {
 	objects := []*resource.Info{
 		infoOf("", "ConfigMap", "configmaps", "apps", "one"), infoOf("", "ConfigMap", "configmaps", "apps", "two"),

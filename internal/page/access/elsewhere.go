@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	// elsewhereTimeout is the time that another cluster has to answer. Its gate waits longer before it
-	// suspects the cluster, so that pages do not change the state of the gate.
+	// elsewhereTimeout is the time that another cluster has to answer. Its gate waits longer before
+	// it suspects the cluster, so that pages do not change the state of the gate.
 	elsewhereTimeout = 3 * time.Second
 	// maxElsewhere is the number of pages that read other clusters at the same time.
 	maxElsewhere = 2
-	// maxObjectsElsewhere is the number of objects that one page reads, and maxAnswer the size of each.
+	// maxObjectsElsewhere is the number of objects that one page reads, and maxAnswer the size of
+	// each.
 	maxObjectsElsewhere = 200
 	maxAnswer           = 4 << 20
 )
@@ -54,8 +55,8 @@ func ReadinessAsRelease(find Find, scheme *runtime.Scheme) Readiness {
 	}
 }
 
-// smallAnswers returns a transport that cuts large answers, and refuses writes. Another cluster belongs to
-// the author of its kubeconfig.
+// smallAnswers returns a transport that cuts large answers, and refuses writes. Another cluster
+// belongs to the author of its kubeconfig.
 func smallAnswers(base http.RoundTripper) http.RoundTripper { return small{diff.ReadOnly(base)} }
 
 type small struct{ base http.RoundTripper }
@@ -72,9 +73,9 @@ func (s small) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Elsewhere returns the names and the readiness of the objects of a release in another cluster, which the
-// user may get. The rights of the user there are not known, so nothing else is read. If answered is false,
-// these are names only: the cluster did not answer in time.
+// Elsewhere returns the names and the readiness of the objects of a release in another cluster,
+// which the user may get. The rights of the user there are not known, so nothing else is read. If
+// answered is false, these are names only: the cluster did not answer in time.
 func (v *Viewer) Elsewhere(ctx context.Context, hr *helmv2.HelmRelease) (tree view.Tree, answered bool) {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()

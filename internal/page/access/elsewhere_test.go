@@ -26,8 +26,8 @@ func remoteRelease() *helmv2.HelmRelease {
 	return hr
 }
 
-// TestElsewhere: another cluster that does not answer, or fails, costs a few seconds, and the names are
-// shown.
+// TestElsewhere: another cluster that does not answer, or fails, costs a few seconds, and the names
+// are shown.
 func TestElsewhere(t *testing.T) {
 	ready := view.Tree{Nodes: []view.Node{{Object: view.Object{Kind: "ConfigMap", Name: "one"}, Status: "Ready"}}}
 	for name, tc := range map[string]struct {
@@ -65,7 +65,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestPagesElsewhere: few pages read other clusters at the same time, also if the requests do not end.
+// TestPagesElsewhere: few pages read other clusters at the same time, also if the requests do not
+// end.
 func TestPagesElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running := 0

@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
-// Find finds the connection to the cluster of a release. It has no effect on reconciliations. The error is
-// not nil if another cluster is not known to answer.
+// Find finds the connection to the cluster of a release. It has no effect on reconciliations. The
+// error is not nil if another cluster is not known to answer.
 type Find func(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Connection, error)
 
 // AsRelease returns a reader with the identity of a release.

@@ -30,8 +30,8 @@ const (
 // releasePage is the content of the page of a release.
 type releasePage struct {
 	view.Why
-	// Elsewhere is true for a release in another cluster. Of its objects, only names and readiness are
-	// shown: the rights of the user there are not known.
+	// Elsewhere is true for a release in another cluster. Of its objects, only names and readiness
+	// are shown: the rights of the user there are not known.
 	Elsewhere bool
 	Timeline  timeline
 	Objects   section[objects]

@@ -233,7 +233,8 @@ func TestReleaseSectionsMissing(t *testing.T) {
 	golden(t, "release-missing", render(t, "content", &layout{Content: w.page("from=2&to=3")}))
 }
 
-// TestReleaseWithoutIdentity: without the identity of the release, the page has what the status has.
+// TestReleaseWithoutIdentity: without the identity of the release, the page has what the status
+// has.
 func TestReleaseWithoutIdentity(t *testing.T) {
 	w := newReleaseWorld(t)
 	p := newReleasePage(w.hr, nil, releaseTime)
@@ -241,8 +242,8 @@ func TestReleaseWithoutIdentity(t *testing.T) {
 	golden(t, "release-without-identity", render(t, "content", &layout{Content: p}))
 }
 
-// TestReleaseElsewhere: of a release in another cluster, the page has names and readiness of the objects,
-// and nothing that the reader of the own cluster reads. Without an answer it says so.
+// TestReleaseElsewhere: of a release in another cluster, the page has names and readiness of the
+// objects, and nothing that the reader of the own cluster reads. Without an answer it says so.
 func TestReleaseElsewhere(t *testing.T) {
 	w := newReleaseWorld(t)
 	w.hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "other"}}
@@ -310,8 +311,8 @@ func TestReleaseLimits(t *testing.T) {
 	}
 }
 
-// TestSectionsTimeout: a section that hangs is left out in time, one that panics too, and the others are
-// shown.
+// TestSectionsTimeout: a section that hangs is left out in time, one that panics too, and the
+// others are shown.
 func TestSectionsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSections(t.Context(), sectionTimeout)

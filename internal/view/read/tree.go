@@ -51,9 +51,9 @@ func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, e
 // maxReadiness is the number of objects that Readiness reads at once.
 const maxReadiness = 4
 
-// Readiness returns the names and the readiness of the objects of a release, and nothing else of them. The
-// client reads the cluster of the release. An object that cannot be read is Unknown. The error is that of
-// the context: not all objects were read.
+// Readiness returns the names and the readiness of the objects of a release, and nothing else of
+// them. The client reads the cluster of the release. An object that cannot be read is Unknown. The
+// error is that of the context: not all objects were read.
 func (r *Reader) Readiness(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
 	objects, more := r.inventory(hr)
 	roots := make([]view.Live, len(objects))
