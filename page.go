@@ -50,7 +50,8 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		Live: live.New(mgr.GetCache(), liveKinds(o), time.Now),
 		Source: &access.Source{
 			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, KeepsOperations: o.Operations.Load,
-			Lists: access.NewLists(reviews, o.watchedNamespace(), time.Now), As: access.AsRelease(finder.Find, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Lists: access.NewLists(reviews, o.watchedNamespace(), time.Now), As: access.AsRelease(finder.Peek, mgr.GetScheme()),
+			Compare: access.CompareAsRelease(finder.Peek, mgr.GetScheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 			Log: log,
 		},
 	})

@@ -97,7 +97,7 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"plan":                              {},
 		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "inputs", "operation", "release", "view/read", "view/sources"},
+		"page/access":                       {"cluster", "diagnosis/evidence", "diff", "inputs", "operation", "release", "view", "view/read", "view/sources"},
 		"page/live":                         {},
 		"page/site":                         {"page/access", "page/live", "view", "view/dependencies", "view/listing", "view/manifest", "view/operations", "view/overview", "view/read", "view/sources"},
 		"readiness":                         {},

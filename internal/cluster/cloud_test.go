@@ -153,6 +153,9 @@ func (s *fakeCloud) request(connection *Connection) error {
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	s := newFakeCloud(t, Options{})
+	if _, err := s.pool.Peek(cloudIdentity()); err == nil || len(s.pool.gates.byDigest) > 0 {
+		t.Errorf("a cluster that was not located: %v, %d gates", err, len(s.pool.gates.byDigest))
+	}
 	for _, name := range []string{"a", "b"} {
 		if _, unknown := s.locate(name); unknown == nil || !unknown.Checking || unknown.Cloud != "aws" || s.lookups != 0 {
 			t.Fatalf("%s: %+v, %d lookups", name, unknown, s.lookups)
@@ -166,6 +169,9 @@ func TestLocate(t *testing.T) {
 		if err := s.reconcile(t); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if conn, err := s.pool.Peek(cloudIdentity()); err != nil || conn.Host() != s.server.URL {
+		t.Errorf("a cluster that was located: %v", err)
 	}
 	s.clock.pass(11 * time.Minute)
 	if err := s.reconcile(t); err != nil {

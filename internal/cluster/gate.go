@@ -250,6 +250,13 @@ func (g *gate) isOpen() bool {
 	return g.breaker.phase == phaseUnreachable
 }
 
+// answers reports whether the cluster is reachable, or it is not known because no probes are sent.
+func (g *gate) answers() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.breaker.phase == phaseReachable || !g.running()
+}
+
 // touch records a use without a request, so that the gate is kept.
 func (g *gate) touch(now time.Time) {
 	g.mu.Lock()

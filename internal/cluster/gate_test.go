@@ -218,6 +218,45 @@ func TestOpen(t *testing.T) {
 	})
 }
 
+// TestPeek: a cluster that is not known to answer is refused without a probe or a request, and the
+// HelmReleases that wait go on waiting.
+func TestPeek(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newRemote(t)
+		there := Identity{Kubeconfig: kubeconfigFor("https://far:6443/path", "hunter2")}
+		if _, err := f.Peek(there); err == nil {
+			t.Error("a cluster that was never asked is known to answer")
+		}
+		synctest.Wait()
+		if _, probes, _, _ := f.counts(); probes != 0 {
+			t.Errorf("%d probes", probes)
+		}
+		f.open(t)
+		_ = f.admit("waits")
+		sent, probes, _, _ := f.counts()
+		if _, err := f.Peek(there); err == nil || err.Error() != "https://far:6443 is not known to answer" {
+			t.Errorf("got %v", err)
+		}
+		if local, err := f.Peek(Identity{}); err != nil || !local.Local() {
+			t.Errorf("the controller's own cluster: %v", err)
+		}
+		synctest.Wait()
+		if s, p, _, _ := f.counts(); s != sent || p != probes {
+			t.Errorf("%d requests and %d probes", s-sent, p-probes)
+		}
+		f.set(succeed, succeed)
+		time.Sleep(longestPause)
+		synctest.Wait()
+		if _, _, enqueued, _ := f.counts(); !slices.Contains(enqueued, "waits") {
+			t.Errorf("enqueued %s", enqueued)
+		}
+		if conn, err := f.Peek(there); err != nil || conn.gate != f.gate {
+			t.Errorf("a cluster that answers: %v", err)
+		}
+	})
+}
+
 // TestProbesAreFew: an unreachable cluster is probed about once a minute while a HelmRelease waits
 // for it, and not otherwise.
 func TestProbesAreFew(t *testing.T) {

@@ -107,6 +107,16 @@ func (s *gates) locate(w *Workload, key types.NamespacedName) (*Workload, *locat
 	return l.target(), l, nil
 }
 
+// located returns the locator of a cluster whose address and token are known; nil if they are not.
+func (s *gates) located(w *Workload) *locator {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.byDigest[w.lookupDigest()]; g != nil && g.locator.usable() {
+		return g.locator
+	}
+	return nil
+}
+
 // waitForCloud makes key wait for a cloud. It is called with the mutex held.
 func (s *gates) waitForCloud(l *locator, key types.NamespacedName) *Unreachable {
 	s.waiting[key] = l.gate

@@ -7,6 +7,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -173,6 +174,27 @@ func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *
 		id.Workload, id.locator = target, l
 	}
 	return id, unknown
+}
+
+// Peek returns the connection of an identity for reads that are no part of a reconciliation. The
+// error is not nil if the cluster, or a cloud that locates it, is not known to answer. Unlike
+// Locate and Admit, it makes no key wait, and causes no probe. It sends no request.
+func (c *Connections) Peek(id Identity) (*Connection, error) {
+	if id.Workload != nil && id.Workload.Cloud != "" {
+		l := c.gates.located(id.Workload)
+		if l == nil {
+			return nil, errors.New("the cloud has not given access to the cluster yet")
+		}
+		id.Workload, id.locator = l.target(), l
+	}
+	conn, err := c.For(id)
+	if err != nil {
+		return nil, err
+	}
+	if conn.gate != nil && !conn.gate.answers() {
+		return nil, fmt.Errorf("%s is not known to answer", conn.gate.host)
+	}
+	return conn, nil
 }
 
 // Forget makes key wait for no cluster any more.

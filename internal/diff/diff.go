@@ -35,7 +35,8 @@ import (
 
 // Options configure a Differ.
 type Options struct {
-	// Charts downloads archives and Workers render them. Both are required.
+	// Charts downloads archives and Workers render them. Both are required but for Drift and
+	// DriftFacts, which render nothing.
 	Charts  *chart.Store
 	Workers worker.Caller
 	// Settings are those of the controller, as far as they are known.
@@ -72,6 +73,9 @@ type Query struct {
 	Connection *cluster.Connection
 	// Artifact is the archive of the chart; zero for the artifact of the source.
 	Artifact chart.Artifact
+	// Choose returns the objects of the revision that Drift and DriftFacts compare, before live ones
+	// are read. Nil is all.
+	Choose func(ctx context.Context, objects []*resource.Info) []*resource.Info
 }
 
 // Desired returns what the next reconciliation would change: the changes of its install or upgrade, and
@@ -123,19 +127,28 @@ func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff,
 
 // Drift returns what the detection of drift would report, and its correction change, in any mode.
 func (d *Differ) Drift(ctx context.Context, q Query) (view.Diff, error) {
-	s, err := d.subject(ctx, q, false)
+	facts, err := d.DriftFacts(ctx, q)
 	if err != nil {
 		return view.Diff{}, err
 	}
-	facts := s.facts(helm.Forecast{})
-	if facts.Drift, err = s.drift(ctx); err != nil {
-		return view.Diff{}, err
-	}
 	found := view.DiffOf(facts)
-	if len(found.Drifted) > 0 && s.want.Policy.Drift == helmv2.DriftDetectionEnabled {
+	if len(found.Drifted) > 0 && q.Release.GetDriftMode() == helmv2.DriftDetectionEnabled {
 		found.Action = "CorrectDrift"
 	}
 	return found, nil
+}
+
+// DriftFacts returns the facts that Drift makes its view of.
+func (d *Differ) DriftFacts(ctx context.Context, q Query) (view.DiffFacts, error) {
+	s, err := d.subject(ctx, q, false)
+	if err != nil {
+		return view.DiffFacts{}, err
+	}
+	facts := s.facts(helm.Forecast{})
+	if facts.Drift, err = s.drift(ctx); facts.Drift != nil {
+		facts.Revision = s.in.Observed.Newest().Version
+	}
+	return facts, err
 }
 
 // subject is one release with its inputs and its stored revisions.
@@ -146,6 +159,8 @@ type subject struct {
 	conn *cluster.Connection
 	want inputs.Want
 	in   release.Input
+	// choose is Query.Choose.
+	choose func(ctx context.Context, objects []*resource.Info) []*resource.Info
 }
 
 // subject reads the stored revisions of a release and, if resolve is true, its inputs.
@@ -153,7 +168,7 @@ func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, 
 	if err := read.Here(q.Release); err != nil {
 		return nil, err
 	}
-	s := &subject{Differ: d, hr: q.Release, conn: q.Connection.With(ReadOnly)}
+	s := &subject{Differ: d, hr: q.Release, conn: q.Connection.With(ReadOnly), choose: q.Choose}
 	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings)
 	var err error
 	if resolve {
@@ -294,24 +309,28 @@ func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
 		Rules:   rules,
 		Redact:  redaction.New(secrets).Text,
 		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
-			return s.runner.Objects(ctx, s.conn, helm.ReadRequest{
+			objects, skipped, err := s.runner.Objects(ctx, s.conn, helm.ReadRequest{
 				Target: release.ObservedTarget(s.in), Version: newest.Version, Spec: *s.hr.Spec.DeepCopy(), Defaults: s.Settings.Defaults,
 				Origin: s.origin(), Secrets: secrets,
 			})
+			if s.choose != nil {
+				objects = s.choose(ctx, objects)
+			}
+			return objects, skipped, err
 		},
 		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Changed },
 	})
 }
 
-// secrets returns the texts that have to be redacted from the objects of a stored revision. It may have
-// former values of Secrets.
+// secrets returns the texts that are removed from a comparison with a stored revision: the values of
+// Secrets, also the former ones that the revision was made of, and those in its own Secrets.
 func (s *subject) secrets(ctx context.Context, version int) ([]string, error) {
 	record, err := read.Storage(s.conn)(ctx, release.ObservedTarget(s.in), version)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case record == nil:
-		return s.want.Secrets, nil
+	}
+	if record == nil {
+		return nil, fmt.Errorf("revision %d is not stored any more", version)
 	}
 	return slices.Concat(s.want.Secrets, record.Secrets, plan.Former(record.Values, s.layers())), nil
 }

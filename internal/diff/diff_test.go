@@ -4,15 +4,18 @@
 package diff
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -125,6 +128,32 @@ func TestDrift(t *testing.T) {
 	w.expect(w.desired(), "Upgrade release config values changed", `changed ConfigMap prod/app .data.message:"other">"two"`, "created ConfigMap prod/less", "hook changed Job migrate (batch/v1)")
 	w.hr.Spec.DriftDetection.Ignore = []helmv2.IgnoreRule{{Paths: []string{"/data"}}}
 	w.expect(drift(), "CorrectDrift", want[0])
+}
+
+// TestChoose: objects that are not chosen are neither read nor compared.
+func TestChoose(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	delete(w.Objects, "/api/v1/namespaces/prod/configmaps/less")
+	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
+	w.Refuse = func(_, path string) int {
+		if path == appPath {
+			return http.StatusTeapot
+		}
+		return 0
+	}
+	q := w.query()
+	q.Choose = func(_ context.Context, all []*resource.Info) []*resource.Info {
+		return slices.DeleteFunc(all, func(o *resource.Info) bool { return o.Name == "app" })
+	}
+	d, err := w.differ.Drift(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.expect(d, "", "drifted: created ConfigMap prod/less"); d.Revision != 1 {
+		t.Errorf("the revision is %d", d.Revision)
+	}
 }
 
 // TestSecrets: neither the values of Secrets that values come from, nor those of the chart's Secrets, nor

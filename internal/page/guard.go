@@ -64,7 +64,7 @@ func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
 		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-		site.ServeHTTP(w, r.WithContext(ctx))
+		site.ServeHTTP(w, r.WithContext(logr.NewContext(ctx, log)))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 )
@@ -28,6 +29,8 @@ type Diff struct {
 	// revision, as far as an action would not change them anyway.
 	Objects []ObjectDiff `json:"objects,omitempty"`
 	Drifted []ObjectDiff `json:"drifted,omitempty"`
+	// Revision is the newest revision, if only drift was looked for.
+	Revision int `json:"revision,omitempty"`
 	// Unchanged is the number of objects that the action would not change.
 	Unchanged int64 `json:"unchanged"`
 	// Hooks are those of both revisions that differ, and Notes is a unified diff of the notes.
@@ -86,8 +89,10 @@ type DiffFacts struct {
 	// BaseHooks and NextHooks are their hooks.
 	BaseHooks, NextHooks manifest.Side
 	Notes                []string
-	// Drift is how live objects differ from the newest revision; nil if it is not known.
-	Drift *release.Drift
+	// Drift is how live objects differ from the newest revision; nil if it is not known. Revision is
+	// the number of the revision, if nothing else was looked for.
+	Drift    *release.Drift
+	Revision int
 }
 
 // DiffOf returns the view of an action. The texts of the facts are redacted, apart from manifests.
@@ -95,6 +100,7 @@ func DiffOf(f DiffFacts) Diff {
 	d := Diff{
 		Namespace: f.Namespace, Name: f.Name, Action: f.Action, Why: f.Why, From: f.Plan.From, To: f.Plan.To,
 		Unchanged: f.Plan.Summary.Unchanged, Notes: f.Notes, Values: f.Plan.Values, Warnings: f.Plan.Warnings,
+		Revision: f.Revision,
 	}
 	rendered := map[string][]string{}
 	for _, m := range manifest.Compare(f.Base, f.Next) {
@@ -113,6 +119,19 @@ func DiffOf(f DiffFacts) Diff {
 	d.Hooks = manifest.Compare(f.BaseHooks, f.NextHooks)
 	d.addDrift(f.Drift)
 	return d
+}
+
+// NextOfDrift returns what a reconciliation does about live objects that differ, in one sentence.
+func NextOfDrift(hr *helmv2.HelmRelease) string {
+	switch {
+	case hr.Spec.Suspend:
+		return "Nothing is changed while the HelmRelease is suspended."
+	case hr.GetDriftMode() == helmv2.DriftDetectionEnabled:
+		return "The next reconciliation that detects drift sets these fields to the values of the revision."
+	case hr.GetDriftMode() == helmv2.DriftDetectionWarn:
+		return "Reconciliations report these differences and do not correct them, because spec.driftDetection.mode is warn."
+	}
+	return "Reconciliations neither report nor correct these differences, because spec.driftDetection.mode is disabled."
 }
 
 // cmpLines returns the lines of an object, whose namespace may be missing in the manifest.

@@ -134,3 +134,17 @@ func TestRetry(t *testing.T) {
 		}
 	}
 }
+
+// TestNextOfDrift: the sentence follows the mode of the detection of drift.
+func TestNextOfDrift(t *testing.T) {
+	for mode, want := range map[helmv2.DriftDetectionMode]string{"": "is disabled.", helmv2.DriftDetectionWarn: "is warn.", helmv2.DriftDetectionEnabled: "sets these fields"} {
+		hr := &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{DriftDetection: &helmv2.DriftDetection{Mode: mode}}}
+		if got := NextOfDrift(hr); !strings.Contains(got, want) {
+			t.Errorf("%q: %s", mode, got)
+		}
+		hr.Spec.Suspend = true
+		if got := NextOfDrift(hr); !strings.Contains(got, "suspended") {
+			t.Errorf("%q, suspended: %s", mode, got)
+		}
+	}
+}

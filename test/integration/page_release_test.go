@@ -61,7 +61,7 @@ func (c withLogs) HTTPClient() *http.Client {
 func (w *world) web(log string) http.Handler {
 	w.t.Helper()
 	finder := &connection.Finder{Live: suite.client, Clusters: cluster.NewConnections(suite.config, cluster.Options{Now: time.Now})}
-	as := access.AsRelease(finder.Find, controller.Scheme())
+	as := access.AsRelease(finder.Peek, controller.Scheme())
 	logs, err := evidence.New(withLogs{suite.config, log})
 	w.must(err)
 	pages, err := site.New(site.Options{
@@ -70,6 +70,7 @@ func (w *world) web(log string) http.Handler {
 		},
 		Source: &access.Source{
 			Rights: access.NewRights(suite.client, time.Now), Kept: suite.client, Scheme: controller.Scheme(), Now: time.Now,
+			Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
 			As: func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error) {
 				reader, err := as(ctx, hr)
 				if err == nil {

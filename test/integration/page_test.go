@@ -68,6 +68,19 @@ func (p *pages) pageTable(other string) []pageRow {
 			answers: answerAll(notFound, known...), shown: map[string][]string{"There is no such object, or you may not get it.": known},
 		},
 		{
+			route: "GET /releases/{namespace}/{name}/drift", path: mine + "/drift",
+			answers: map[string]string{viewer: ok, editor: ok, guest: ok, unprivileged: notFound},
+			shown: map[string][]string{
+				"you need the right to get secrets in namespace " + p.namespace: {viewer, guest}, "Objects compared with revision 1: 1. Objects that differ: 1.": {editor},
+				"<code>.data.message</code>": {editor}, "edited by hand ***": {editor},
+			},
+		},
+		{
+			route: "GET /releases/{namespace}/{name}/drift", path: theirs + "/drift",
+			answers: map[string]string{viewer: ok, editor: notFound, guest: notFound, unprivileged: notFound},
+			shown:   map[string][]string{other: {viewer}},
+		},
+		{
 			route: "GET /operations", path: "/operations", answers: answerAll(ok, known...),
 			shown: map[string][]string{"no Operations that you may get": known, other: nil},
 		},
@@ -97,6 +110,9 @@ func TestPage(t *testing.T) {
 	other.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
 	other.release("web", nil)
 	w.untilReady(hr)
+	edited := w.configMap("web")
+	edited.Data["message"] = "edited by hand " + pageSecret
+	w.must(suite.client.Update(t.Context(), edited))
 	if n := p.recorder.count(); n > 0 {
 		t.Errorf("%d requests before the first page: %v", n, p.recorder.requests)
 	}
@@ -113,10 +129,18 @@ func TestPage(t *testing.T) {
 			t.Errorf("route %q has no row in pageTable", route)
 		}
 	}
+	dryRuns := 0
 	for _, request := range p.recorder.writes() {
+		if request == "PATCH /api/v1/namespaces/"+w.namespace+"/configmaps/web"+dryRun {
+			dryRuns++
+			continue
+		}
 		if request != "POST /apis/authentication.k8s.io/v1/tokenreviews" && request != "POST /apis/authorization.k8s.io/v1/subjectaccessreviews" {
 			t.Errorf("the page sent %s", request)
 		}
+	}
+	if live := w.configMap("web"); dryRuns != 1 || live.ResourceVersion != edited.ResourceVersion {
+		t.Errorf("%d dry runs, and the object is %v, not %v", dryRuns, live, edited)
 	}
 }
 

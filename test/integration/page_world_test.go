@@ -53,6 +53,9 @@ func visitors() []string {
 	return []string{viewer, editor, unprivileged, anonymous, guest, wrong, deleted}
 }
 
+// dryRun is the end of a recorded request that writes nothing.
+const dryRun = " as a dry run"
+
 // recorder records the requests of the page to the API server.
 type recorder struct {
 	mu       sync.Mutex
@@ -62,7 +65,11 @@ type recorder struct {
 func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
 	return transport(func(req *http.Request) (*http.Response, error) {
 		r.mu.Lock()
-		r.requests = append(r.requests, req.Method+" "+req.URL.Path)
+		request := req.Method + " " + req.URL.Path
+		if slices.Equal(req.URL.Query()["dryRun"], []string{"All"}) {
+			request += dryRun
+		}
+		r.requests = append(r.requests, request)
 		r.mu.Unlock()
 		return next.RoundTrip(req)
 	})
@@ -108,7 +115,8 @@ func (w *world) servePages() *pages {
 	reviews, err := client.New(config, client.Options{Scheme: controller.Scheme(), Mapper: suite.client.RESTMapper()})
 	w.must(err)
 	source := &access.Source{
-		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Find, controller.Scheme()),
+		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Peek, controller.Scheme()),
+		Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
 		Scheme: controller.Scheme(), Now: time.Now, Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
 	}
 	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})
@@ -198,8 +206,8 @@ func (p *pages) bind(name string, rule rbacv1.PolicyRule, subject rbacv1.Subject
 	}))
 }
 
-// fetch sends a request of a visitor. It returns the status code, or the address of a redirect, and the
-// body. A body without an end, that of an event stream, is not read.
+// fetch sends a request of a visitor. It returns the status code, or the address of a redirect, and
+// the body. A body without an end, that of an event stream, is not read.
 func (p *pages) fetch(visitor, method, path string) (answer, body string) {
 	p.t.Helper()
 	address := p.addresses[anonymous]

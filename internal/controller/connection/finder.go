@@ -70,6 +70,19 @@ func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluste
 	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, notReached)
 }
 
+// Peek returns the connection to the cluster of a release, for reads that are no part of a
+// reconciliation: it does not change for which cluster hr waits. The error is not nil if another
+// cluster is not known to answer.
+func (f *Finder) Peek(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Connection, error) {
+	id := cluster.Identity{User: f.User(hr), Fresh: !hr.UsePersistentClient()}
+	if hr.Spec.KubeConfig != nil {
+		if err := identify(ctx, f.Live, f.Workloads, hr, &id); err != nil {
+			return nil, err
+		}
+	}
+	return f.Clusters.Peek(id)
+}
+
 // Explain returns the obstacle that the cluster does not answer, if that is known, in place of
 // the error of a request to it.
 func (f *Finder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err error) error {

@@ -5,6 +5,8 @@
 // TokenReview, and each right by a SubjectAccessReview. Its files, from the top:
 //
 //	checked.go        Viewer.Reader: reads as a release after checks of the user's rights
+//	drift.go          Viewer.Drift: how live objects differ from the newest revision
+//	elsewhere.go      Viewer.Elsewhere: the readiness of objects in another cluster
 //	sources.go        the sources of charts that one user may get
 //	lists.go          Lists: the sources that the controller does not keep
 //	operations.go     the Operations that one user may get, and their Pods

@@ -15,28 +15,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
-// Find finds the connection to the cluster of a release.
-type Find func(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluster.Connection, unreachable string, err error)
+// Find finds the connection to the cluster of a release. It has no effect on reconciliations. The
+// error is not nil if another cluster is not known to answer.
+type Find func(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Connection, error)
 
 // AsRelease returns a reader with the identity of a release.
 func AsRelease(find Find, scheme *runtime.Scheme) func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error) {
 	return func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error) {
-		conn, unreachable, err := find(ctx, hr)
-		if err != nil {
-			return nil, err
-		}
-		if unreachable != "" {
-			return nil, errUnreachable(unreachable)
-		}
-		mapper, err := conn.ToRESTMapper()
-		if err != nil {
-			return nil, err
-		}
-		config, err := conn.ToRESTConfig()
-		if err != nil {
-			return nil, err
-		}
-		c, err := client.New(config, client.Options{HTTPClient: conn.HTTPClient(), Scheme: scheme, Mapper: mapper})
+		conn, c, err := connect(ctx, find, scheme, hr)
 		if err != nil {
 			return nil, err
 		}
@@ -44,11 +30,29 @@ func AsRelease(find Find, scheme *runtime.Scheme) func(ctx context.Context, hr *
 		if err != nil {
 			return nil, err
 		}
-		return &read.Reader{Client: c, Mapper: mapper, Examine: causes.Examine, Stored: read.Storage(conn)}, nil
+		return &read.Reader{Client: c, Mapper: c.RESTMapper(), Examine: causes.Examine, Stored: read.Storage(conn)}, nil
 	}
 }
 
-// errUnreachable is the error for a cluster that does not exist any more.
-type errUnreachable string
+// connect returns the connection to the cluster of a release, and a client that uses it.
+func connect(ctx context.Context, find Find, scheme *runtime.Scheme, hr *helmv2.HelmRelease) (*cluster.Connection, client.Client, error) {
+	conn, err := find(ctx, hr)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := clientOf(conn, scheme)
+	return conn, c, err
+}
 
-func (e errUnreachable) Error() string { return string(e) }
+// clientOf returns a client that uses a connection.
+func clientOf(conn *cluster.Connection, scheme *runtime.Scheme) (client.Client, error) {
+	mapper, err := conn.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	config, err := conn.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{HTTPClient: conn.HTTPClient(), Scheme: scheme, Mapper: mapper})
+}

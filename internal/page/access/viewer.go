@@ -32,9 +32,13 @@ type Source struct {
 	// KeepsOperations reports whether the controller keeps Operations, their Jobs and their Pods.
 	KeepsOperations func() bool
 	// As returns a reader of live objects with the identity of a release.
-	As     func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
-	Scheme *runtime.Scheme
-	Now    func() time.Time
+	As func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
+	// Compare compares live objects with the identity of a release.
+	Compare Compare
+	// Readiness reads the readiness of objects in other clusters, with the identity of a release.
+	Readiness Readiness
+	Scheme    *runtime.Scheme
+	Now       func() time.Time
 	// Log has the errors that users do not see. It is optional.
 	Log logr.Logger
 }

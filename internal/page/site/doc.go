@@ -7,6 +7,7 @@
 //	site.go        New: the routes
 //	overview.go    the overview
 //	release.go     the page of one release
+//	drift.go       how live objects of a release differ
 //	operations.go  the list of Operations, and the page of one
 //	sources.go     the list of sources
 //	events.go      the stream of changes

@@ -40,7 +40,7 @@ func hostile() []string {
 // contents returns the type of the content of each page.
 func contents() map[string]any {
 	return map[string]any{
-		"error": nil, "login": "", "overview": overviewPage{}, "release": releasePage{},
+		"error": nil, "login": "", "overview": overviewPage{}, "release": releasePage{}, "drift": driftPage{},
 		"operations": operationsPage{}, "operation": operationPage{}, "sources": sourcesPage{},
 	}
 }

@@ -30,15 +30,22 @@ const (
 // releasePage is the content of the page of a release.
 type releasePage struct {
 	view.Why
-	// Elsewhere is true for a release in another cluster. Of its objects, only the names are shown:
-	// the rights of the user there are not known.
+	// Elsewhere is true for a release in another cluster. Of its objects, only names and readiness
+	// are shown: the rights of the user there are not known.
 	Elsewhere bool
 	Timeline  timeline
-	Objects   section[view.Tree]
+	Objects   section[objects]
 	Values    section[view.Values]
 	Changes   changes
 	Related   section[related]
 	now       time.Time
+}
+
+// objects is the tree of the objects of a release.
+type objects struct {
+	view.Tree
+	// Unanswered is true if another cluster did not answer, so that only names are known.
+	Unanswered bool
 }
 
 // Ago returns the time since an event.
@@ -56,7 +63,7 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
 		reader = bounded(reader)
 		others := func(ctx context.Context) (related, error) { return s.related(ctx, viewer, reader, hr) }
-		content.read(r.Context(), reader, viewer.Contents, hr, others)
+		content.read(r.Context(), sectionReaders{Reader: reader, contents: viewer.Contents, elsewhere: viewer.Elsewhere, others: others}, hr)
 	} else {
 		content.leaveOut(err, hr)
 	}
@@ -85,11 +92,19 @@ func bounded(reader *read.Reader) *read.Reader {
 	return &limited
 }
 
-// mayRead returns an error if the user may not see the values and manifests of a release.
-type mayRead func(ctx context.Context, hr *helmv2.HelmRelease) error
+// sectionReaders read the sections of a release.
+type sectionReaders struct {
+	*read.Reader
+	// contents returns an error if the user may not see the values and manifests of a release.
+	contents func(ctx context.Context, hr *helmv2.HelmRelease) error
+	// elsewhere reads objects in another cluster.
+	elsewhere func(ctx context.Context, hr *helmv2.HelmRelease) (tree view.Tree, answered bool)
+	// others reads the objects that are related to the release.
+	others func(context.Context) (related, error)
+}
 
-// read reads all sections. The objects that are related to the release are read by a function.
-func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents mayRead, hr *helmv2.HelmRelease, others func(context.Context) (related, error)) {
+// read reads all sections.
+func (p *releasePage) read(ctx context.Context, reader sectionReaders, hr *helmv2.HelmRelease) {
 	var why section[view.Why]
 	var revisions section[[]view.Revision]
 	s := newSections(ctx, sectionTimeout)
@@ -101,22 +116,24 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents ma
 		records, err := reader.History(ctx, hr)
 		return view.History(hr, records), err
 	})
-	load(s, &p.Objects, func(ctx context.Context) (view.Tree, error) {
+	load(s, &p.Objects, func(ctx context.Context) (objects, error) {
 		if p.Elsewhere {
-			return view.NamesOf(hr), nil
+			tree, answered := reader.elsewhere(ctx, hr)
+			return objects{tree, !answered}, nil
 		}
-		return reader.Tree(ctx, hr)
+		tree, err := reader.Tree(ctx, hr)
+		return objects{Tree: tree}, err
 	})
-	load(s, &p.Related, others)
+	load(s, &p.Related, reader.others)
 	load(s, &p.Values, func(ctx context.Context) (view.Values, error) {
-		if err := contents(ctx, hr); err != nil {
+		if err := reader.contents(ctx, hr); err != nil {
 			return view.Values{}, err
 		}
 		return reader.Values(ctx, hr)
 	})
 	if p.Changes.asked() {
 		load(s, &p.Changes.Differences, func(ctx context.Context) (differences, error) {
-			if err := contents(ctx, hr); err != nil {
+			if err := reader.contents(ctx, hr); err != nil {
 				return differences{}, err
 			}
 			a, b, err := reader.Sides(ctx, hr, p.Changes.From, p.Changes.To)
@@ -129,7 +146,7 @@ func (p *releasePage) read(ctx context.Context, reader *read.Reader, contents ma
 
 // leaveOut is the page without sections, for a release whose identity cannot be used.
 func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
-	text := missing(err)
+	text := missing(err, sectionTimeout)
 	p.Objects.Missing, p.Values.Missing, p.Related.Missing = text, text, text
 	p.add(hr, section[view.Why]{Missing: text}, section[[]view.Revision]{Missing: text})
 }

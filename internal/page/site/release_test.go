@@ -29,6 +29,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -48,9 +49,11 @@ type releaseWorld struct {
 	refused map[string]error
 	// contents is the error for values and manifests.
 	contents error
-	mu       sync.Mutex
-	sent     map[string]int
-	reader   *read.Reader
+	// answers is true if another cluster answers.
+	answers bool
+	mu      sync.Mutex
+	sent    map[string]int
+	reader  *read.Reader
 }
 
 func newReleaseWorld(t *testing.T) *releaseWorld {
@@ -161,9 +164,12 @@ func (w *releaseWorld) page(query string) *releasePage {
 		w.t.Fatal(err)
 	}
 	p := newReleasePage(w.hr, parameters, releaseTime)
-	mayRead := func(context.Context, *helmv2.HelmRelease) error { return w.contents }
-	none := func(context.Context) (related, error) { return related{}, nil }
-	p.read(w.t.Context(), bounded(w.reader), mayRead, w.hr, none)
+	p.read(w.t.Context(), sectionReaders{
+		Reader:    bounded(w.reader),
+		contents:  func(context.Context, *helmv2.HelmRelease) error { return w.contents },
+		elsewhere: func(_ context.Context, hr *helmv2.HelmRelease) (view.Tree, bool) { return view.NamesOf(hr), w.answers },
+		others:    func(context.Context) (related, error) { return related{}, nil },
+	}, w.hr)
 	return p
 }
 
@@ -227,7 +233,8 @@ func TestReleaseSectionsMissing(t *testing.T) {
 	golden(t, "release-missing", render(t, "content", &layout{Content: w.page("from=2&to=3")}))
 }
 
-// TestReleaseWithoutIdentity: without the identity of the release, the page has what the status has.
+// TestReleaseWithoutIdentity: without the identity of the release, the page has what the status
+// has.
 func TestReleaseWithoutIdentity(t *testing.T) {
 	w := newReleaseWorld(t)
 	p := newReleasePage(w.hr, nil, releaseTime)
@@ -235,8 +242,8 @@ func TestReleaseWithoutIdentity(t *testing.T) {
 	golden(t, "release-without-identity", render(t, "content", &layout{Content: p}))
 }
 
-// TestReleaseElsewhere: of a release in another cluster, the page has the names of the objects, and
-// sends no request there.
+// TestReleaseElsewhere: of a release in another cluster, the page has names and readiness of the
+// objects, and nothing that the reader of the own cluster reads. Without an answer it says so.
 func TestReleaseElsewhere(t *testing.T) {
 	w := newReleaseWorld(t)
 	w.hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "other"}}
@@ -245,6 +252,10 @@ func TestReleaseElsewhere(t *testing.T) {
 	}
 	p := w.page("")
 	golden(t, "release-elsewhere", render(t, "objects", p)+render(t, "timeline", p))
+	w.answers = true
+	if html := render(t, "objects", w.page("")); strings.Contains(html, "did not answer") {
+		t.Errorf("the cluster has answered, and the page has\n%s", html)
+	}
 	for _, kind := range []string{"Deployment", "Service", "PodList", "SecretList", "record", "cause"} {
 		if w.sent[kind] > 0 {
 			t.Errorf("a page of a release in another cluster reads %s", kind)
@@ -300,15 +311,17 @@ func TestReleaseLimits(t *testing.T) {
 	}
 }
 
-// TestSectionsTimeout: a section that hangs is left out in time, and the others are shown.
+// TestSectionsTimeout: a section that hangs is left out in time, one that panics too, and the
+// others are shown.
 func TestSectionsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSections(t.Context(), sectionTimeout)
-		var slow, waiting, failing, good section[string]
+		var slow, waiting, failing, panicking, good section[string]
 		release := make(chan struct{})
 		load(s, &slow, func(context.Context) (string, error) { <-release; return "late", nil })
 		load(s, &waiting, func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 		load(s, &failing, func(context.Context) (string, error) { return "", errors.New("it is\n gone.") })
+		load(s, &panicking, func(context.Context) (string, error) { panic("the test panics") })
 		load(s, &good, func(context.Context) (string, error) { return "content", nil })
 		began := time.Now()
 		s.wait()
@@ -319,6 +332,9 @@ func TestSectionsTimeout(t *testing.T) {
 		const late = "Not shown: it was not read within 5s."
 		if slow.Content != nil || slow.Missing != late || waiting.Missing != late || failing.Missing != "Not shown: it is gone." || good.Content == nil || *good.Content != "content" {
 			t.Errorf("the sections are %+v, %+v, %+v, %+v", slow, waiting, failing, good)
+		}
+		if panicking.Content != nil || panicking.Missing != "Not shown: it could not be made, and the log of the controller has the error." {
+			t.Errorf("a section that panics is %+v", panicking)
 		}
 	})
 }

@@ -44,8 +44,8 @@ type layout struct {
 	path string
 }
 
-// Current returns the value of aria-current for the link to a list: "page" on the list, "true" on the
-// pages below it, else "".
+// Current returns the value of aria-current for the link to a list: "page" on the list, "true" on
+// the pages below it, else "".
 func (l *layout) Current(list string) string {
 	below := list + "/"
 	if list == "/" {
@@ -60,13 +60,17 @@ func (l *layout) Current(list string) string {
 	return ""
 }
 
-// Live returns the beginnings of the paths whose changes the page shows; empty before the login.
+// Live returns the beginnings of the paths whose changes the page shows; empty before the login,
+// and for a page that is not updated.
 func (l *layout) Live() string {
 	switch parts := strings.Split(l.path, "/"); {
 	case l.User == nil:
 		return ""
 	case l.path == "/":
 		return "/releases"
+	case len(parts) > 4 && parts[1] == "releases":
+		// A comparison costs requests, and is made on request only.
+		return ""
 	case len(parts) > 3 && parts[1] == "releases":
 		// The page of a release shows its Operations.
 		return l.path + " /operations/" + parts[2]
@@ -113,8 +117,8 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name str
 // errTooMany is the error for a user with too many requests.
 var errTooMany = errors.New("there are too many requests of this user")
 
-// fail writes the page of an error. Its text is that of this function: errors may have addresses, and
-// names of objects that the user may not see.
+// fail writes the page of an error. Its text is that of this function: errors may have addresses,
+// and names of objects that the user may not see.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, access.ErrUnauthenticated):

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // sectionTimeout is the time that each section of a page has. The others are shown without it.
@@ -28,12 +30,13 @@ type section[T any] struct {
 type sections struct {
 	sync.WaitGroup
 
-	ctx    context.Context //nolint:containedctx // it lives as long as one request
-	cancel context.CancelFunc
+	ctx     context.Context //nolint:containedctx // it lives as long as one request
+	cancel  context.CancelFunc
+	timeout time.Duration
 }
 
 func newSections(ctx context.Context, timeout time.Duration) *sections {
-	s := &sections{}
+	s := &sections{timeout: timeout}
 	s.ctx, s.cancel = context.WithTimeout(ctx, timeout)
 	return s
 }
@@ -44,8 +47,11 @@ func (s *sections) wait() {
 	s.cancel()
 }
 
+// errPanic is the error of a section whose function has panicked.
+var errPanic = errors.New("it could not be made, and the log of the controller has the error")
+
 // load reads a section in the background. A function that does not end in time is left behind, and
-// its result is dropped.
+// its result is dropped. A panic ends this section only.
 func load[T any](s *sections, into *section[T], read func(ctx context.Context) (T, error)) {
 	type result struct {
 		content T
@@ -53,8 +59,15 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 	}
 	done := make(chan result, 1)
 	go func() {
-		content, err := read(s.ctx)
-		done <- result{content, err}
+		var r result
+		defer func() {
+			if cause := recover(); cause != nil {
+				logr.FromContextOrDiscard(s.ctx).Info("panic of a section of the web page", "cause", cause)
+				r.err = errPanic
+			}
+			done <- r
+		}()
+		r.content, r.err = read(s.ctx)
 	}()
 	s.Go(func() {
 		select {
@@ -62,10 +75,10 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 			if r.err == nil {
 				into.Content = &r.content
 			} else {
-				into.Missing = missing(r.err)
+				into.Missing = missing(r.err, s.timeout)
 			}
 		case <-s.ctx.Done():
-			into.Missing = missing(s.ctx.Err())
+			into.Missing = missing(s.ctx.Err(), s.timeout)
 		}
 	})
 }
@@ -73,10 +86,10 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 // notShown begins the sentence in place of a section.
 const notShown = "Not shown: "
 
-// missing returns the sentence in place of a section that could not be read.
-func missing(err error) string {
+// missing returns the sentence in place of a section that could not be read within a timeout.
+func missing(err error, timeout time.Duration) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return notShown + fmt.Sprintf("it was not read within %s.", sectionTimeout)
+		return notShown + fmt.Sprintf("it was not read within %s.", timeout)
 	}
 	return notShown + strings.TrimSuffix(strings.Join(strings.Fields(err.Error()), " "), ".") + "."
 }

@@ -74,6 +74,7 @@ func New(o Options) (*Site, error) {
 	mux := &routes{ServeMux: http.NewServeMux()}
 	mux.Handle("GET /{$}", s.authenticated(s.overview))
 	mux.Handle("GET /releases/{namespace}/{name}", s.authenticated(s.release))
+	mux.Handle("GET /releases/{namespace}/{name}/drift", s.authenticated(s.drift))
 	mux.Handle("GET /operations", s.authenticated(s.operations))
 	mux.Handle("GET /operations/{namespace}/{name}", s.authenticated(s.operation))
 	mux.Handle("GET /sources", s.authenticated(s.sources))

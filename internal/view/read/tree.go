@@ -48,6 +48,47 @@ func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, e
 	return view.TreeOf(hr.Namespace, hr.Name, t.roots, t.owned, t.unread), nil
 }
 
+// maxReadiness is the number of objects that Readiness reads at once.
+const maxReadiness = 4
+
+// Readiness returns the names and the readiness of the objects of a release, and nothing else of
+// them. The client reads the cluster of the release. An object that cannot be read is Unknown. The
+// error is that of the context: not all objects were read.
+func (r *Reader) Readiness(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
+	objects, more := r.inventory(hr)
+	roots := make([]view.Live, len(objects))
+	var group errgroup.Group
+	group.SetLimit(maxReadiness)
+	for i, o := range objects {
+		group.Go(func() error {
+			roots[i] = view.Live{Node: view.Node{Object: o, Status: r.readiness(ctx, o)}}
+			return nil
+		})
+	}
+	_ = group.Wait()
+	var unread []string
+	if more > 0 {
+		unread = []string{"objects: " + tooMany(more).Error()}
+	}
+	return view.TreeOf(hr.Namespace, hr.Name, roots, nil, unread), ctx.Err()
+}
+
+// readiness returns the readiness of one object.
+func (r *Reader) readiness(ctx context.Context, o view.Object) string {
+	if ctx.Err() != nil {
+		return "Unknown"
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind})
+	switch err := r.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, object); {
+	case apierrors.IsNotFound(err):
+		return "Missing"
+	case err != nil:
+		return "Unknown"
+	}
+	return liveOf(object).Status
+}
+
 // treeReader collects objects.
 type treeReader struct {
 	*Reader
