@@ -162,3 +162,30 @@ func TestPluginDiffSecrets(t *testing.T) {
 		w.expectPlugin(k, 2, command+" --as=reader", "secrets", "forbidden")
 	}
 }
+
+// TestPluginDiffEdited: an upgrade applies also the objects that both revisions have in the same form, and
+// so undoes edits of them. The diff states that for server-side and client-side apply.
+func TestPluginDiffEdited(t *testing.T) {
+	for _, mode := range []helmv2.ServerSideApplyMode{helmv2.ServerSideApplyEnabled, helmv2.ServerSideApplyDisabled} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := newWorld(t)
+			w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+			hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) {
+				hr.Spec.Upgrade = &helmv2.Upgrade{ServerSideApply: mode}
+			})
+			w.untilReady(hr)
+			cm := w.configMap("app")
+			cm.Data["message"] = "edited"
+			w.must(suite.client.Update(t.Context(), cm, client.FieldOwner("kubectl-edit")))
+			unused := func(hr *helmv2.HelmRelease) {
+				hr.Spec.Values = rawValues(t, map[string]any{"message": "one", "unused": 1})
+			}
+			w.expectPlugin(w.kubeconfig(), 1, "diff -f "+w.proposal(hr, unused), "Upgrade", `.data.message: "edited" to "one", set by kubectl-edit`)
+			w.edit(hr, unused)
+			w.untilReady(hr)
+			if got := w.message("app"); got != "one" {
+				t.Errorf("after the upgrade, the message is %q", got)
+			}
+		})
+	}
+}
