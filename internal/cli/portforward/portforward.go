@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	streaming "k8s.io/streaming/pkg/httpstream"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -196,6 +197,6 @@ func (t *Transport) dialer(pod client.ObjectKey) (httpstream.Dialer, error) {
 		return nil, err
 	}
 	return portforward.NewFallbackDialer(byWebSocket, bySPDY, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+		return streaming.IsUpgradeFailure(err) || streaming.IsHTTPSProxyError(err)
 	}), nil
 }
