@@ -67,6 +67,7 @@ func (w *world) expectPlugin(kubeconfig string, code int, command string, parts 
 
 // TestPlugin: the commands of kubectl-pintle work with the controller and the API server.
 func TestPlugin(t *testing.T) {
+	operationsServed(t)
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.revised([]string{"one", "two"})
@@ -124,6 +125,7 @@ func TestPlugin(t *testing.T) {
 
 // TestPluginRuns: kubectl-pintle runs a hook, and ends with the result of its Operation.
 func TestPluginRuns(t *testing.T) {
+	operationsServed(t)
 	w := newWorld(t)
 	w.publish("app", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
 	w.untilReady(w.release("app", nil))
