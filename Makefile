@@ -29,7 +29,7 @@ SUITE_fast := nice go test -timeout=30m $(RACE) $$(go list $(FAST_PACKAGES) | gr
 SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../hack/promtool.sh "$(BIN)/promtool")" go test -count=1 .
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 # Tests wait most of the time, so more of them run side by side than there are processors.
-INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m -parallel=8
+INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=45m -parallel=8
 # While an aggregated API is away, the discovery of its control plane is incomplete. Its test takes a
 # minute and excludes all others, so it has a process and a control plane of its own.
 INTEGRATION_ALONE := ^TestAggregatedAPIAway$$
