@@ -150,23 +150,18 @@ func TestOperationAndUpgradeAtOnce(t *testing.T) {
 	hr := w.release("web", nil)
 	w.untilReady(hr)
 	for i := range rounds {
-		created := make(chan *opsv1alpha1.Operation)
-		go func() {
-			op := &opsv1alpha1.Operation{
-				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("r%d", i)},
-				Spec: opsv1alpha1.OperationSpec{
-					TargetRef: opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: hr.Name},
-					Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob,
-					Parameters: &opsv1alpha1.Parameters{HookName: "web-migrate"},
-				},
-			}
-			if err := suite.client.Create(t.Context(), op); err != nil {
-				t.Error(err)
-			}
-			created <- op
-		}()
+		op := &opsv1alpha1.Operation{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("r%d", i)},
+			Spec: opsv1alpha1.OperationSpec{
+				TargetRef: opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: hr.Name},
+				Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob,
+				Parameters: &opsv1alpha1.Parameters{HookName: "web-migrate"},
+			},
+		}
+		created := make(chan error)
+		go func() { created <- suite.client.Create(t.Context(), op) }()
 		w.upgrade(hr, fmt.Sprint(i))
-		op := <-created
+		w.must(<-created)
 		for done := map[string]bool{}; len(done) < 2; time.Sleep(5 * time.Millisecond) {
 			for _, job := range w.jobs(op) {
 				if !done[job.Name] && (job.Spec.Suspend == nil || !*job.Spec.Suspend) {

@@ -33,8 +33,9 @@ import (
 )
 
 // patience is the limit of every wait for the controller, which usually needs a fraction of a
-// second. Other suites may use the processors.
-const patience = time.Minute
+// second. With the race detector and other suites on the processors, a revision of the maximum size
+// takes more than a minute.
+const patience = 3 * time.Minute
 
 // world is one test's namespace and artifact server.
 type world struct {
