@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,9 +70,9 @@ func TestElsewhere(t *testing.T) {
 // end.
 func TestPagesElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		running := 0
+		var running atomic.Int32
 		find := func(context.Context, *helmv2.HelmRelease) (*cluster.Connection, error) {
-			running++
+			running.Add(1)
 			time.Sleep(time.Minute)
 			return nil, errors.New("the test ends it")
 		}
@@ -83,8 +84,8 @@ func TestPagesElsewhere(t *testing.T) {
 				t.Error("a cluster has answered")
 			}
 		}
-		if running != maxElsewhere {
-			t.Errorf("%d pages read at the same time", running)
+		if n := running.Load(); n != maxElsewhere {
+			t.Errorf("%d pages read at the same time", n)
 		}
 		time.Sleep(time.Minute)
 	})
