@@ -198,7 +198,7 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 
 // given returns the HelmRelease of the file.
 func (d *diffing) given(c *connection, args []string) (*helmv2.HelmRelease, error) {
-	var in io.Reader = d.In
+	in := d.In
 	file := "the standard input"
 	if d.file != "-" {
 		file = d.file

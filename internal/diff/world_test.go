@@ -193,7 +193,7 @@ func brief(d view.Diff) []string {
 	all := []string{strings.TrimSpace(d.Action + " " + d.Why)}
 	add := func(prefix string, objects []view.ObjectDiff) {
 		for _, o := range objects {
-			line := prefix + o.Change + " " + o.Object.String()
+			line := prefix + o.Change + " " + o.String()
 			for _, f := range o.Fields {
 				line += fmt.Sprintf(" %s:%s>%s", f.Path, f.From, f.To)
 				if f.By != "" {
