@@ -102,7 +102,7 @@ func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestSmallAnswers(t *testing.T) {
 	transport := smallAnswers(answering(make([]byte, maxAnswer+10)))
 	for method, allowed := range map[string]bool{http.MethodGet: true, http.MethodPost: false, http.MethodDelete: false} {
-		req, err := http.NewRequestWithContext(t.Context(), method, "https://there/api", http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), method, "https://remote.example.com/api", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
