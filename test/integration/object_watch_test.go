@@ -231,10 +231,13 @@ func TestObjectWatchPlain(t *testing.T) {
 	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
 	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: l.meta("config"), Data: map[string]string{"a": "1", "b": "2"}}
 	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("editor")))
-	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
+	// The first list of each kind enqueues. Both at once may enqueue once or twice.
+	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services})
 	l.untilKnown(services)
+	l.untilEnqueued("the first list of Services", l.key)
+	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
 	l.untilKnown(configs)
-	l.untilEnqueued("the first list", l.key)
+	l.untilEnqueued("the first list of ConfigMaps", l.key)
 	if m := l.Observed("it", configs, l.namespace, "config"); m.UID != cm.UID || m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("listed: %+v", m)
 	}

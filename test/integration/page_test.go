@@ -48,8 +48,14 @@ func (p *pages) pageTable(other string) []pageRow {
 	everybody := answerAll(ok, visitors()...)
 	return []pageRow{
 		{route: "GET /{$}", path: "/", answers: answerAll(ok, known...), shown: map[string][]string{
-			`href="` + mine + `"`: {viewer, editor, guest}, `href="` + theirs + `"`: {viewer},
 			"There are no HelmReleases that you may get.": {unprivileged},
+		}},
+		// The releases of all tests are more than one page.
+		{route: "GET /{$}", path: "/?namespace=" + p.namespace, answers: answerAll(ok, known...), shown: map[string][]string{
+			`href="` + mine + `"`: {viewer, editor, guest}, `href="` + theirs + `"`: nil,
+		}},
+		{route: "GET /{$}", path: "/?namespace=" + other, answers: answerAll(ok, known...), shown: map[string][]string{
+			`href="` + theirs + `"`: {viewer}, `href="` + mine + `"`: nil,
 		}},
 		{
 			route: "GET /releases/{namespace}/{name}", path: mine,
