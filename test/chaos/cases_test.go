@@ -177,21 +177,21 @@ install/c/1/500
 }
 
 func TestAssess(t *testing.T) {
-	upgrade := actionNamed(t, "upgrade").want
+	upgrade, most := actionNamed(t, "upgrade").want, limitsOf(false)
 	for name, tc := range map[string]struct {
 		o     outcome
 		fault faultproxy.Fault
 		bad   bool
 	}{
-		"in time":               {outcome{settled: true, settle: settleLimit}, faultproxy.Lost, false},
-		"late":                  {outcome{settled: true, settle: settleLimit + 1}, faultproxy.Lost, true},
-		"late, but not reached": {outcome{settled: true, missed: true, settle: settleLimit + 1}, faultproxy.Lost, false},
-		"silent":                {outcome{settled: true, settle: silentLimit}, faultproxy.Silent, false},
-		"silent and late":       {outcome{settled: true, settle: silentLimit + 1}, faultproxy.Silent, true},
+		"in time":               {outcome{settled: true, settle: most.settle}, faultproxy.Lost, false},
+		"late":                  {outcome{settled: true, settle: most.settle + 1}, faultproxy.Lost, true},
+		"late, but not reached": {outcome{settled: true, missed: true, settle: most.settle + 1}, faultproxy.Lost, false},
+		"silent":                {outcome{settled: true, settle: most.silent}, faultproxy.Silent, false},
+		"silent and late":       {outcome{settled: true, settle: most.silent + 1}, faultproxy.Silent, true},
 		"never":                 {outcome{}, faultproxy.Lost, true},
 	} {
 		f := upgraded()
-		evaluate(upgrade, tc.fault, limitOf(tc.fault, 0), &f, &tc.o)
+		evaluate(upgrade, tc.fault, most.after(tc.fault, 0), &f, &tc.o)
 		if tc.o.bad() != tc.bad || tc.o.failed != tc.bad {
 			t.Errorf("%s: %+v", name, tc.o)
 		}
@@ -199,8 +199,11 @@ func TestAssess(t *testing.T) {
 }
 
 func TestLimitLeavesTheActionItsOwnTime(t *testing.T) {
-	if got := limitOf(faultproxy.Lost, time.Second); got != settleLimit+time.Second {
-		t.Errorf("the limit is %s", got)
+	for _, short := range []bool{false, true} {
+		most := limitsOf(short)
+		if got := most.after(faultproxy.Lost, time.Second); got != most.settle+time.Second {
+			t.Errorf("the limit is %s", got)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ const (
 type chaos struct {
 	settings
 
+	limits   limits
 	env      *harness.Environment
 	proxy    *faultproxy.Proxy
 	injector *injector
@@ -59,7 +60,7 @@ type chaos struct {
 
 // start starts a control plane, the proxy, and the controller behind it.
 func start(ctx context.Context, s settings, dir string) (_ *chaos, err error) {
-	c := &chaos{settings: s, injector: newInjector(), rehearsed: map[string]time.Duration{}}
+	c := &chaos{settings: s, limits: limitsOf(s.short), injector: newInjector(), rehearsed: map[string]time.Duration{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.stop(ctx))

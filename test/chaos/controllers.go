@@ -95,7 +95,7 @@ func (c *chaos) alive() error {
 
 // leader returns the holder of the lease, which is not the given one, when there is one.
 func (c *chaos) leader(ctx context.Context, before string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
 	defer cancel()
 	for {
 		lease := &coordinationv1.Lease{}
@@ -112,8 +112,8 @@ func (c *chaos) leader(ctx context.Context, before string) (string, error) {
 }
 
 // ended waits until a controller has ended by itself.
-func ended(ctx context.Context, k *harness.Controller) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *chaos) ended(ctx context.Context, k *harness.Controller) error {
+	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
 	defer cancel()
 	for k.Ended() == nil {
 		if err := pause(ctx, pollEvery); err != nil {

@@ -16,35 +16,19 @@ import (
 )
 
 const (
-	// settleLimit and silentLimit are how long after the end of a fault a release may take.
-	settleLimit = 15 * time.Second
-	silentLimit = 40 * time.Second
-	// late is how long after its limit a release is still observed.
-	late = 5 * time.Second
 	// grace is how long a release has to stay settled.
 	grace = 2 * time.Second
-	// patience limits steps that no fault delays.
-	patience = time.Minute
 	// lull is how long the controller sends no request for a release before a fault is armed.
 	lull = 400 * time.Millisecond
 	// learnings is how many runs without faults show the requests of an action.
 	learnings = 2
 )
 
-// limitOf is how long after the end of a fault a release may take, if the action takes some time
-// without a fault.
-func limitOf(f faultproxy.Fault, without time.Duration) time.Duration {
-	if f == faultproxy.Silent {
-		return silentLimit + without
-	}
-	return settleLimit + without
-}
-
-// limit is limitOf the fault for an action that was rehearsed.
+// limit is how long after the end of a fault an action may take that was rehearsed.
 func (c *chaos) limit(f faultproxy.Fault, a action) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return limitOf(f, c.rehearsed[a.name])
+	return c.limits.after(f, c.rehearsed[a.name])
 }
 
 // counter makes the namespaces of cases differ.
@@ -207,7 +191,7 @@ func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (
 
 // prepared waits until a release is installed and the controller is idle.
 func (c *chaos) prepared(ctx context.Context, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
 	defer cancel()
 	for {
 		f, err := c.observer.facts(namespace)
@@ -256,7 +240,7 @@ func (c *chaos) over(a action, fault faultproxy.Fault, l lane, began, since time
 	if !l.hit.IsZero() && l.ended.IsZero() {
 		return false
 	}
-	now, from, deadline := time.Now(), began, began.Add(patience)
+	now, from, deadline := time.Now(), began, began.Add(c.limits.step)
 	if !l.ended.IsZero() {
 		from, deadline = l.ended, l.ended.Add(c.limit(fault, a)+a.own+late)
 	}

@@ -10,13 +10,6 @@ import (
 	"time"
 )
 
-const (
-	// inFlightLimit is how long an interrupted action may take after each interruption, the runs of
-	// its hooks and the waits for the controller of Deployments excepted. waitingLimit is the same for a commit whose action had not begun.
-	inFlightLimit = 10 * time.Second
-	waitingLimit  = 90 * time.Second
-)
-
 // window is a period of time. A fault's window ends when process, API server and lease are back.
 type window struct{ from, back time.Time }
 
@@ -190,14 +183,14 @@ func recoveryOf(f *facts, commits []commit, faults []window) recovery {
 }
 
 // late adds that a release recovered too slowly.
-func (v *deviation) late(r recovery) {
-	if r.inFlight > inFlightLimit {
+func (v *deviation) late(r recovery, most limits) {
+	if r.inFlight > most.inFlight {
 		v.failed = true
-		v.say("an interrupted action took %.1f s for each interruption, the limit being %s", r.inFlight.Seconds(), inFlightLimit)
+		v.say("an interrupted action took %.1f s for each interruption, the limit being %s", r.inFlight.Seconds(), most.inFlight)
 	}
-	if r.waiting > waitingLimit {
+	if r.waiting > most.waiting {
 		v.failed = true
-		v.say("the action of a commit ended %.1f s after a fault, the limit being %s", r.waiting.Seconds(), waitingLimit)
+		v.say("the action of a commit ended %.1f s after a fault, the limit being %s", r.waiting.Seconds(), most.waiting)
 	}
 }
 

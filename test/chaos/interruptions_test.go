@@ -149,16 +149,17 @@ func TestRecovery(t *testing.T) {
 }
 
 func TestLate(t *testing.T) {
+	most := limitsOf(false)
 	for name, tc := range map[string]struct {
 		r    recovery
 		late bool
 	}{
-		"in time":                {recovery{struck: 1, inFlight: inFlightLimit, waiting: waitingLimit}, false},
-		"an action was late":     {recovery{inFlight: inFlightLimit + 1}, true},
-		"a commit waited longer": {recovery{waiting: waitingLimit + 1}, true},
+		"in time":                {recovery{struck: 1, inFlight: most.inFlight, waiting: most.waiting}, false},
+		"an action was late":     {recovery{inFlight: most.inFlight + 1}, true},
+		"a commit waited longer": {recovery{waiting: most.waiting + 1}, true},
 	} {
 		var v deviation
-		v.late(tc.r)
+		v.late(tc.r, most)
 		if v.failed != tc.late || len(v.wrong) > 0 != tc.late {
 			t.Errorf("%s: %+v", name, v)
 		}
@@ -177,7 +178,7 @@ func TestOnlyFaults(t *testing.T) {
 
 func TestUnsettled(t *testing.T) {
 	a, b := &member{since: at(1), outcome: outcome{settled: true}}, &member{outcome: outcome{settled: true}}
-	unsettled([]*member{a, b}, "a fault")
+	(&chaos{limits: limitsOf(false)}).unsettled([]*member{a, b}, "a fault")
 	if !a.outcome.settled || a.outcome.bad() || b.outcome.settled || !b.outcome.failed || len(b.outcome.wrong) != 1 {
 		t.Errorf("%+v, %+v", a.outcome, b.outcome)
 	}

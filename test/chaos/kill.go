@@ -25,9 +25,6 @@ const (
 	changeEvery = 15 * time.Second
 	// pushLimit limits the repetition of a request that changes a release.
 	pushLimit = 3 * time.Minute
-	// conclusion is how long after waitingLimit a release is still observed, since the limit does
-	// not include the runs of hooks.
-	conclusion = 30 * time.Second
 )
 
 // moment is the end of a process.
@@ -81,10 +78,10 @@ func (c *chaos) killMode(ctx context.Context) (outcomes []outcome, err error) {
 		if err != nil {
 			return err
 		}
-		if _, err := c.await(ctx, all, waitingLimit+conclusion); err != nil {
+		if _, err := c.await(ctx, all, c.limits.waiting+conclusion); err != nil {
 			return err
 		}
-		unsettled(all, "the last fault")
+		c.unsettled(all, "the last fault")
 		outcomes, err = c.concludeInterrupted(ctx, all, faults)
 		return err
 	})
@@ -183,11 +180,11 @@ func (c *chaos) push(ctx context.Context, m *member, in inputs) error {
 }
 
 // unsettled notes the members that have not settled in time after a fault.
-func unsettled(all []*member, fault string) {
+func (c *chaos) unsettled(all []*member, fault string) {
 	for _, m := range all {
 		if m.since.IsZero() {
 			m.outcome.settled, m.outcome.failed = false, true
-			m.outcome.say("not settled %s after %s", waitingLimit+conclusion, fault)
+			m.outcome.say("not settled %s after %s", c.limits.waiting+conclusion, fault)
 		}
 	}
 }
@@ -203,7 +200,7 @@ func (c *chaos) concludeInterrupted(ctx context.Context, all []*member, faults [
 		m.outcome.interrupted = true
 		m.outcome.changes, m.outcome.recovery = len(m.commits), recoveryOf(&f, m.commits, faults)
 		v := compareInterrupted(&f, m.commits)
-		v.late(m.outcome.recovery)
+		v.late(m.outcome.recovery, c.limits)
 		v.failed = v.failed || m.outcome.failed
 		v.wrong = append(m.outcome.wrong, v.wrong...)
 		if len(v.wrong) > 0 {

@@ -125,9 +125,9 @@ func (c *chaos) faultMode(ctx context.Context, f fault) (outcomes []outcome, err
 		if err := c.change(ctx, random, all, "installed"); err != nil {
 			return err
 		}
-		left, err := c.await(ctx, all, patience)
+		left, err := c.await(ctx, all, c.limits.step)
 		if err == nil && left > 0 {
-			err = fmt.Errorf("%d of %d releases are not installed after %s, although nothing failed", left, len(all), patience)
+			err = fmt.Errorf("%d of %d releases are not installed after %s, although nothing failed", left, len(all), c.limits.step)
 		}
 		if err != nil {
 			return err
@@ -140,11 +140,11 @@ func (c *chaos) faultMode(ctx context.Context, f fault) (outcomes []outcome, err
 				return err
 			}
 			faults = append(faults, w)
-			left, err := c.await(ctx, all, waitingLimit+conclusion)
+			left, err := c.await(ctx, all, c.limits.waiting+conclusion)
 			if err != nil {
 				return err
 			}
-			unsettled(all, fmt.Sprintf("fault %d", i+1))
+			c.unsettled(all, fmt.Sprintf("fault %d", i+1))
 			say("%s: %d of %d, away for %s, all settled %s later except %d", f.name, i+1, f.times,
 				w.back.Sub(w.from).Round(100*time.Millisecond), time.Since(w.back).Round(100*time.Millisecond), left)
 		}
@@ -280,7 +280,7 @@ func (c *chaos) changeLeader(ctx context.Context) (w window, err error) {
 		return w, err
 	}
 	slices.Reverse(c.controllers)
-	if err := ended(ctx, old); err != nil {
+	if err := c.ended(ctx, old); err != nil {
 		return w, err
 	}
 	return w, old.Start()
@@ -298,21 +298,21 @@ func (c *chaos) outageMode(ctx context.Context) ([]outcome, error) {
 	if err := c.commit(ctx, all, inputs{Message: "one"}); err != nil {
 		return nil, err
 	}
-	left, err := c.await(ctx, all, patience)
+	left, err := c.await(ctx, all, c.limits.step)
 	if err != nil {
 		return nil, err
 	}
 	if left > 0 {
-		return nil, fmt.Errorf("%d of %d releases are not installed after %s, although no request failed", left, len(all), patience)
+		return nil, fmt.Errorf("%d of %d releases are not installed after %s, although no request failed", left, len(all), c.limits.step)
 	}
 	back, err := c.interrupt(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.await(ctx, all, stormLimit); err != nil {
+	if _, err := c.await(ctx, all, c.limits.storm); err != nil {
 		return nil, err
 	}
-	return c.conclude(ctx, all, back, stormLimit)
+	return c.conclude(ctx, all, back, c.limits.storm)
 }
 
 // interrupt upgrades all members and takes the API server away in the middle. It returns when
@@ -345,7 +345,7 @@ func (c *chaos) interrupt(ctx context.Context, all []*member) (time.Time, error)
 
 // middle waits until half of a commit's hooks have started.
 func (c *chaos) middle(ctx context.Context, all []*member, message string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
 	defer cancel()
 	for {
 		begun := 0

@@ -10,10 +10,6 @@ import (
 )
 
 const (
-	// stormLimit is how long releases may take while requests fail, at the lower rate.
-	stormLimit = 60 * time.Second
-	// calmLimit is how long they may take when requests do not fail any more.
-	calmLimit = 120 * time.Second
 	// cutEvery is in how many rounds watches are cut.
 	cutEvery = 3
 	// cutAfter is how long after the commits of a round that happens.
@@ -122,23 +118,23 @@ func (c *chaos) randomMode(ctx context.Context, rate float64) ([]outcome, error)
 			}
 			say("%s: %d watches are cut", name, c.proxy.CutWatches())
 		}
-		left, err := c.await(ctx, all, stormLimit)
+		left, err := c.await(ctx, all, c.limits.storm)
 		if err != nil {
 			return nil, err
 		}
 		say("%s: round %d of %d: %d releases have not settled after %s", name, round, rounds, left, time.Since(began).Round(time.Second))
 		for _, m := range all {
 			if rate <= bearable {
-				m.arrived(began, stormLimit, fmt.Sprintf("round %d, while requests failed", round))
+				m.arrived(began, c.limits.storm, fmt.Sprintf("round %d, while requests failed", round))
 			}
 		}
 	}
 	c.injector.atRandom(nil)
 	calm := time.Now()
-	if _, err := c.await(ctx, all, calmLimit); err != nil {
+	if _, err := c.await(ctx, all, c.limits.calm); err != nil {
 		return nil, err
 	}
-	return c.conclude(ctx, all, calm, calmLimit)
+	return c.conclude(ctx, all, calm, c.limits.calm)
 }
 
 // arrived fills in how long a member took, and whether that was too long.
