@@ -76,23 +76,21 @@ func deployment() view.Object {
 
 // upgraded is a diff with all its parts.
 func upgraded() view.Diff {
-	var fields []view.FieldDiff
-	for i := range 12 {
-		fields = append(fields, view.FieldDiff{Path: fmt.Sprintf(".metadata.labels.l%d", i), To: `"x"`})
-	}
-	fields[11] = view.FieldDiff{Path: ".spec.replicas", From: "9", To: "5", By: "kubectl-scale"}
 	return view.Diff{
 		Namespace: "apps", Name: "web", Action: "Upgrade", Why: "release config values changed", Unchanged: 4,
 		From: &v1alpha1.PlanRevision{Revision: 5, Chart: "web@1.3.0"}, To: &v1alpha1.PlanRevision{Chart: "web@1.4.0", Source: "main@sha1:0123abcd"},
 		Objects: []view.ObjectDiff{
 			{Object: view.Object{Version: "v1", Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "cache"}, Change: view.DiffDeleted},
-			{Object: deployment(), Change: view.DiffChanged, Fields: fields},
+			{Object: deployment(), Change: view.DiffChanged, Fields: []view.FieldDiff{
+				{Path: ".spec.replicas", From: "9", To: "5", By: "kubectl-scale"},
+				{Path: ".spec.template.spec.containers[name=web].image", From: `"web:1.3.0"`, To: `"web:1.4.0"`},
+			}},
 			{Object: view.Object{Version: "v1", Kind: "Secret", Namespace: "apps", Name: "token"}, Change: view.DiffReplaced, Fields: []view.FieldDiff{{Path: ".data.token", From: "***", To: "***"}}},
-			{Object: view.Object{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "rates"}, Change: view.DiffCreated, Lines: []string{"@@ -0,0 +1,2 @@", "+apiVersion: v1", "+data: \x1b[2J"}},
+			{Object: view.Object{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "rates"}, Change: view.DiffCreated, Lines: []string{"@@ -0,0 +1,6 @@", "+apiVersion: v1", "+data:", "+  euro: \"1.08\"", "+kind: ConfigMap", "+metadata:", "+  name: rates"}},
 		},
 		Drifted:  []view.ObjectDiff{{Object: view.Object{Version: "v1", Kind: "Service", Namespace: "apps", Name: "web"}, Change: view.DiffCreated}},
-		Hooks:    []manifest.Difference{{Object: "Job migrate (batch/v1)", Change: "changed", Lines: []string{"@@ -1,2 +1,2 @@", " spec:", "-  image: web:8", "+  image: web:9"}}},
-		Notes:    []string{"@@ -1 +1 @@", "-Version 8", "+Version 9"},
+		Hooks:    []manifest.Difference{{Object: "Job migrate (batch/v1)", Change: "changed", Lines: []string{"@@ -1,2 +1,2 @@", " spec:", "-  image: web:1.3.0", "+  image: web:1.4.0"}}},
+		Notes:    []string{"@@ -1 +1 @@", "-Version 1.3.0", "+Version 1.4.0"},
 		Values:   []v1alpha1.PlanValue{{Key: "image.tag", Layer: "inline"}, {Key: "token", Layer: "Secret/web-values"}},
 		Warnings: []string{"the webhook of example.com does not support dry runs"},
 	}
@@ -119,6 +117,18 @@ func TestDiff(t *testing.T) {
 	w.golden("diff", "diff web", "diff web -o wide", "diff web -o json", "diff web -o yaml", "diff web --revision 3", "diff web --drift")
 	f.expectQueries(t, "desired apps/web uid web-uid", "desired apps/web uid web-uid", "desired apps/web uid web-uid", "desired apps/web uid web-uid",
 		"revision 3 apps/web uid web-uid", "drift apps/web uid web-uid")
+}
+
+// TestDiffLong: only -o wide shows all fields of an object, and no escape sequence is printed.
+func TestDiffLong(t *testing.T) {
+	d := view.Diff{Namespace: "apps", Name: "web", Action: "Upgrade", Why: "release config values changed"}
+	changed := view.ObjectDiff{Object: deployment(), Change: view.DiffChanged}
+	for i := range 12 {
+		changed.Fields = append(changed.Fields, view.FieldDiff{Path: fmt.Sprintf(".metadata.labels.l%d", i), To: `"x"`})
+	}
+	d.Objects = []view.ObjectDiff{changed, {Object: deployment(), Change: view.DiffCreated, Lines: []string{"+data: \x1b[2J"}}}
+	w, _ := diffWorld(t, d)
+	w.golden("diff-long", "diff web", "diff web -o wide")
 }
 
 // TestDiffCodes: the exit code is 0 without a difference, 1 with one, and 2 if an object would be
@@ -176,7 +186,7 @@ func TestDiffColors(t *testing.T) {
 	w, _ := diffWorld(t, upgraded())
 	w.env["TERM"] = "xterm"
 	w.run("diff", "web")
-	for _, want := range []string{"\x1b[31mdeleted   PersistentVolumeClaim apps/cache\x1b[0m", "\x1b[33mchanged ", "\x1b[32mcreated ", "\x1b[32m+  image: web:9\x1b[0m", "\x1b[31m-Version 8\x1b[0m"} {
+	for _, want := range []string{"\x1b[31mdeleted   PersistentVolumeClaim apps/cache\x1b[0m", "\x1b[33mchanged ", "\x1b[32mcreated ", "\x1b[32m+  image: web:1.4.0\x1b[0m", "\x1b[31m-Version 1.3.0\x1b[0m"} {
 		if !strings.Contains(w.out.String(), want) {
 			t.Errorf("%q is not in\n%q", want, w.out.String())
 		}
