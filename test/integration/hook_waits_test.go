@@ -21,7 +21,7 @@ import (
 )
 
 // noMissedDeletion is less than the 30 seconds after which a wait reads an object of which
-// no event came.
+// no event came. A machine with other work may take as long, but does not read.
 const noMissedDeletion = 20 * time.Second
 
 // hookChart has a Pod and a Job as hooks of upgrades, with one delete policy.
@@ -94,14 +94,12 @@ func TestHooksThatAreGone(t *testing.T) {
 				if tc.fails && !strings.Contains(out.Err.Error(), "Pod failed") {
 					t.Errorf("the hook ended with %v", out.Err)
 				}
-				if took := time.Since(begun); took > noMissedDeletion {
-					t.Errorf("an upgrade took %s", took)
-				}
+				took := time.Since(begun)
 				for _, path := range []string{"/pods/pod", "/jobs/job"} {
 					reads, deletes := b.asked("GET", path+"?"), b.asked("DELETE", path+"?")
 					// One is of a wait for completion that joined a watch late.
-					if reads > deletes+1 {
-						t.Errorf("%s was read %d times, and deleted %d times", path, reads, deletes)
+					if reads > deletes+1 || reads > deletes && took > noMissedDeletion {
+						t.Errorf("%s was read %d times, and deleted %d times, in %s", path, reads, deletes, took)
 					}
 				}
 			}
@@ -148,8 +146,11 @@ func TestUninstallWaitsForPods(t *testing.T) {
 			b.mustRun(release.Uninstall{Timeout: patience, Target: target}, archive, nil, helmv2.HelmReleaseSpec{
 				Uninstall: &helmv2.Uninstall{DeletionPropagation: policy},
 			})
-			if took := time.Since(begun); took > noMissedDeletion {
-				t.Errorf("the uninstall took %s", took)
+			took := time.Since(begun)
+			for _, path := range []string{"/pods/gone?", "/pods/held?"} {
+				if reads, deletes := b.asked("GET", path), b.asked("DELETE", path); reads > deletes && took > noMissedDeletion {
+					t.Errorf("%s was read %d times, and deleted %d times, in %s", path, reads, deletes, took)
+				}
 			}
 			b.must(<-done)
 			if left := b.hooksLeft(); len(left) > 0 {

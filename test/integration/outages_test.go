@@ -122,14 +122,15 @@ func TestWebhookThatIsAway(t *testing.T) {
 			if out.Err == nil || (out.Interrupted == nil) != own {
 				t.Fatalf("the upgrade ends with %v, interrupted %+v", out.Err, out.Interrupted)
 			}
-			if took := time.Since(began); own && took > 20*time.Second {
-				t.Errorf("the upgrade fails after %s", took)
-			}
 			if !own && !strings.Contains(out.Interrupted.Server, `admission webhook "checks.example.com" of `) {
 				t.Errorf("%q has been unavailable", out.Interrupted.Server)
 			}
-			if !own && (out.Interrupted.Since.Before(began) || out.Interrupted.Since.After(began.Add(10*time.Second))) {
-				t.Errorf("the upgrade begins at %s, and the outage at %s", began, out.Interrupted.Since)
+			// A request is repeated for at least 30 s.
+			if !own && (out.Interrupted.Since.Before(began) || time.Since(out.Interrupted.Since) < 30*time.Second) {
+				t.Errorf("the upgrade is from %s to %s, and the outage began at %s", began, time.Now(), out.Interrupted.Since)
+			}
+			if tries := b.asked("PATCH", "/configmaps/app?") - b.asked("PATCH", "/configmaps/app?", "dryRun"); own && tries != 1 {
+				t.Errorf("the ConfigMap is applied %d times", tries)
 			}
 		})
 	}

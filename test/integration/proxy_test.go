@@ -164,21 +164,18 @@ func TestInterruptedElsewhere(t *testing.T) {
 	defer p.stop(t)()
 	began := time.Now()
 	out := b.run(upgrade, archive, values("message", "two"), helmv2.HelmReleaseSpec{})
-	took := time.Since(began)
+	ended := time.Now()
 	if out.Err == nil || out.Interrupted == nil {
 		t.Fatalf("the upgrade ends with %v, interrupted %+v", out.Err, out.Interrupted)
 	}
 	if server := "the API server at " + p.URL; out.Interrupted.Server != server {
 		t.Errorf("the server is %q, want %q", out.Interrupted.Server, server)
 	}
-	if since := out.Interrupted.Since.Sub(began); since < 0 || since > 5*time.Second {
-		t.Errorf("the outage begins %s after its start", since)
+	if since := out.Interrupted.Since; since.Before(began) || ended.Sub(since) < 30*time.Second {
+		t.Errorf("the upgrade is from %s to %s, and the outage began at %s", began, ended, since)
 	}
 	if !strings.HasSuffix(out.Interrupted.Cause, "connection refused") {
 		t.Errorf("the cause is %q", out.Interrupted.Cause)
-	}
-	if took < 30*time.Second || took > 60*time.Second {
-		t.Errorf("the upgrade is interrupted after %s", took)
 	}
 }
 

@@ -52,13 +52,9 @@ func TestRejectedTokens(t *testing.T) {
 	for range 2 {
 		requested.Store(0)
 		rejected.Store(0)
-		began := time.Now()
 		out := b.run(install, archive, nil, helmv2.HelmReleaseSpec{})
 		if !apierrors.IsUnauthorized(out.Err) || out.Interrupted != nil {
 			t.Errorf("the install ends with %v, interrupted %+v", out.Err, out.Interrupted)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("the install fails after %s", took)
 		}
 		if requested.Load() != 2 || rejected.Load() != 1 {
 			t.Errorf("%d tokens were requested, %d requests were rejected", requested.Load(), rejected.Load())
