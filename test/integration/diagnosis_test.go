@@ -200,7 +200,7 @@ func TestReadySaysWhy(t *testing.T) {
 			done := make(chan error, 1)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			edit := []func(*helmv2.HelmRelease){func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: 4 * time.Second} }}
+			edit := []func(*helmv2.HelmRelease){func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Second} }}
 			if tc.object == nil {
 				w.account("tenant", "secrets")
 				edit = append(edit, as("tenant"))

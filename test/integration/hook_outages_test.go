@@ -28,7 +28,7 @@ const completedJob = `{startTime: "2026-01-01T00:00:00Z", completionTime: "2026-
 // A hook that ends during the outage has ended in time if the read after the outage shows that.
 func TestHookTimeoutInOutage(t *testing.T) {
 	t.Parallel()
-	const timeout = 4 * time.Second
+	const timeout = 12 * time.Second
 	for name, status := range map[string]string{"Running": "", "Completed": completedJob} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -111,7 +111,7 @@ func TestSuspendedByAnnotation(t *testing.T) {
 			}
 		})
 	}
-	suspend(time.Now().Add(3 * time.Second))
+	suspend(time.Now().Add(15 * time.Second))
 	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42", "until ")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	w.until(hr, "the new spec to be noted", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })

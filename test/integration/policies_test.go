@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,8 +31,12 @@ func (w *world) policy(name string, spec v1alpha1.ReleasePolicySpec) *v1alpha1.R
 	w.t.Helper()
 	p := &v1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: spec}
 	w.must(suite.client.Create(w.t.Context(), p))
+	time.Sleep(policySeen)
 	return p
 }
+
+// policySeen is long enough for a controller to receive a policy. Nothing tells that it has.
+const policySeen = 3 * time.Second
 
 // untilHeldBy waits until a policy holds an action of a release, and checks the conditions.
 func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...string) {
@@ -126,7 +131,6 @@ func TestPolicySelects(t *testing.T) {
 	w.must(suite.client.Create(t.Context(), cluster))
 	t.Cleanup(func() { _ = suite.client.Delete(t.Context(), cluster) })
 	w.policy("others", v1alpha1.ReleasePolicySpec{Freeze: "never", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}})
-	time.Sleep(500 * time.Millisecond)
 	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) { hr.Labels = labels })
 	w.untilHeldBy(hr, helmv2.ReasonFrozen, "ClusterReleasePolicy/"+w.namespace, "maintenance", "'install' action waits")
 	before := cluster.DeepCopy()
@@ -246,7 +250,6 @@ func TestInvalidPolicy(t *testing.T) {
 	p := w.policy("broken", v1alpha1.ReleasePolicySpec{Selector: &metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}},
 	}})
-	time.Sleep(300 * time.Millisecond)
 	hr := w.release("app", map[string]any{"message": "one"})
 	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "ReleasePolicy/broken: spec.selector is invalid", "Near")
 	w.must(suite.client.Delete(t.Context(), p))
@@ -273,7 +276,6 @@ func TestHeldReleasesSurviveRestarts(t *testing.T) {
 		w.untilReady(hr)
 	}
 	w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
-	time.Sleep(time.Second)
 	for _, hr := range all {
 		w.says(hr, "two")
 	}
@@ -308,7 +310,25 @@ func TestHeldReleasesSurviveRestarts(t *testing.T) {
 }
 
 // policyAnswers answers requests for policies, while it is set.
-type policyAnswers struct{ code atomic.Int64 }
+type policyAnswers struct {
+	code atomic.Int64
+	// lists are the code and the resource of each answered list. The code is zero for an answer of
+	// the API server.
+	lists sync.Map
+}
+
+// untilListed waits until lists of both kinds of policies have been answered with a code, and the
+// controller has had the time to notice.
+func (f *policyAnswers) untilListed(w *world, code int) {
+	w.t.Helper()
+	for _, resource := range []string{"releasepolicies", "clusterreleasepolicies"} {
+		untilTrue(w, "a list of "+resource, func() bool {
+			_, answered := f.lists.Load(fmt.Sprint(code, resource))
+			return answered
+		})
+	}
+	time.Sleep(policySeen)
+}
 
 // wrap implements the wrapper of a transport. Watches that are open end when the answer is set.
 func (f *policyAnswers) wrap(next http.RoundTripper) http.RoundTripper {
@@ -316,7 +336,11 @@ func (f *policyAnswers) wrap(next http.RoundTripper) http.RoundTripper {
 		if !strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/") {
 			return next.RoundTrip(req)
 		}
-		if code := int(f.code.Load()); code != 0 && (code == http.StatusNotFound || strings.Contains(req.URL.Path, "policies")) {
+		code := int(f.code.Load())
+		if req.URL.Query().Get("watch") == "" {
+			defer func() { f.lists.Store(fmt.Sprint(code, path.Base(req.URL.Path)), true) }()
+		}
+		if code != 0 && (code == http.StatusNotFound || strings.Contains(req.URL.Path, "policies")) {
 			body, err := json.Marshal(metav1.Status{
 				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
 				Reason: map[int]metav1.StatusReason{http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusForbidden: metav1.StatusReasonForbidden}[code], Message: "refused by the test",
@@ -351,7 +375,7 @@ func TestPoliciesInstalledLater(t *testing.T) {
 	w.untilReady(hr)
 	answer.code.Store(0)
 	w.define(w.namespace + ".example.com")
-	time.Sleep(3 * time.Second)
+	answer.untilListed(w, 0)
 	w.says(hr, "two")
 	w.untilHeldBy(hr, helmv2.ReasonFrozen)
 	// The CRDs are deleted.
@@ -376,7 +400,7 @@ func TestPoliciesForbidden(t *testing.T) {
 	})
 	w.untilReady(hr)
 	answer.code.Store(http.StatusForbidden)
-	time.Sleep(2 * time.Second)
+	answer.untilListed(w, http.StatusForbidden)
 	w.says(hr, "two")
 	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "the policies of the release cannot be read", "pintle.dev cannot be listed and watched: refused by the test")
 	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })

@@ -116,8 +116,8 @@ func (b *bench) asked(parts ...string) int {
 }
 
 var (
-	install = release.Install{Timeout: 10 * time.Second}
-	upgrade = release.Upgrade{Timeout: 10 * time.Second}
+	install = release.Install{Timeout: actionTimeout}
+	upgrade = release.Upgrade{Timeout: actionTimeout}
 )
 
 // TestTakingOverIsReported: a field conflict is overridden and logged, and the outcome names the

@@ -37,6 +37,9 @@ import (
 // takes more than a minute.
 const patience = 3 * time.Minute
 
+// actionTimeout is the timeout of actions, unless a test waits for it to expire.
+const actionTimeout = time.Minute
+
 // world is one test's namespace and artifact server.
 type world struct {
 	t         *testing.T
@@ -169,7 +172,7 @@ func (w *world) release(name string, values map[string]any, edit ...func(*helmv2
 		Spec: helmv2.HelmReleaseSpec{
 			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: name},
 			Interval: metav1.Duration{Duration: time.Hour},
-			Timeout:  &metav1.Duration{Duration: 10 * time.Second},
+			Timeout:  &metav1.Duration{Duration: actionTimeout},
 			Values:   rawValues(w.t, values),
 		},
 	}
