@@ -71,12 +71,12 @@ func mayImport() map[string][]string {
 		"diagnosis":                         {"readiness", "redaction"},
 		"diagnosis/evidence":                {"diagnosis", "redaction", "release"},
 		"diff":                              {"chart", "cluster", "drift", "helm", "inputs", "plan", "redaction", "release", "view", "view/manifest", "view/read", "worker"},
-		"drift":                             {"apiretry", "bounded", "release"},
+		"drift":                             {"apiretry", "bounded", "parallel", "release"},
 		"events":                            {},
 		"fair":                              {},
 		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/managedfields", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
+		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/managedfields", "helm/revision", "helm/storage", "helm/wait", "parallel", "release", "served"},
 		"helm/kinds":                        {"apiretry", "served"},
 		"helm/managedfields":                {},
 		"helm/method":                       {"helm/apply", "helm/storage"},
@@ -95,9 +95,10 @@ func mayImport() map[string][]string {
 		"oomwatch":                          {},
 		"operation":                         {"diagnosis", "readiness", "redaction"},
 		"options":                           {},
+		"parallel":                          {},
 		"plan":                              {},
 		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "diff", "inputs", "operation", "release", "view", "view/read", "view/sources"},
+		"page/access":                       {"cluster", "diagnosis/evidence", "diff", "inputs", "operation", "parallel", "release", "view", "view/read", "view/sources"},
 		"page/live":                         {},
 		"page/site":                         {"page/access", "page/live", "view", "view/dependencies", "view/listing", "view/manifest", "view/operations", "view/overview", "view/read", "view/sources"},
 		"readiness":                         {},
@@ -123,7 +124,7 @@ func mayImport() map[string][]string {
 		"view/manifest":                     {"bounded", "redaction"},
 		"view/operations":                   {"operation", "view", "view/listing", "view/request"},
 		"view/overview":                     {"view", "view/listing"},
-		"view/read":                         {"diagnosis", "drift", "helm/redact", "helm/storage", "inputs", "options", "plan", "readiness", "redaction", "release", "view", "view/dependencies", "view/doctor", "view/manifest"},
+		"view/read":                         {"diagnosis", "drift", "helm/redact", "helm/storage", "inputs", "options", "parallel", "plan", "readiness", "redaction", "release", "view", "view/dependencies", "view/doctor", "view/manifest"},
 		"view/request":                      {"release", "view"},
 		"view/sources":                      {"view/listing"},
 		"watch":                             {},
@@ -406,6 +407,8 @@ func TestOnePlace(t *testing.T) {
 		"record an event": {"All events are built by status.", []string{controllers + "recorder.go", "internal/events/recorder.go"}},
 		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{controllers + "recorder.go"}},
 		"Requeue":         {"It is deprecated, and has no delay.", nil},
+		// Checks of objects recover their panics.
+		"SetLimit": {"A panic for one object, on a goroutine of its own, ends the process. Package parallel recovers it.", []string{"internal/helm/wait/object.go"}},
 		"decode YAML": {"Aliases of untrusted YAML expand to any size.", []string{
 			"internal/bounded/aliases.go", "internal/bounded/scalars.go", "internal/bounded/yaml.go", "internal/helm/apitest/server.go", "internal/helm/apply/builder.go",
 		}},
@@ -484,8 +487,8 @@ func callIn(e *ast.CallExpr) string {
 		return "decode YAML"
 	}
 	switch f.Sel.Name {
-	case "IsConflict":
-		return "IsConflict"
+	case "IsConflict", "SetLimit":
+		return f.Sel.Name
 	case "GetEventRecorderFor", "GetEventRecorder":
 		return "make a recorder"
 	case "Event", "Eventf", "AnnotatedEventf":

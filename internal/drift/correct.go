@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -68,20 +68,19 @@ func drifted(all []*objectState) []release.DriftedObject {
 }
 
 func (d *Detector) correctAll(ctx context.Context, all []*objectState, request Request) []release.ObjectError {
-	errs := make([]string, len(all))
-	var group errgroup.Group
-	group.SetLimit(concurrency)
-	for i, k := range all {
-		group.Go(func() error {
-			errs[i] = k.correct(ctx, request, d.now)
-			return nil
-		})
-	}
-	_ = group.Wait()
+	why := make([]string, len(all))
+	errs := parallel.Do(ctx, len(all), concurrency, func(i int) error {
+		why[i] = all[i].correct(ctx, request, d.now)
+		return nil
+	})
 	var failed []release.ObjectError
 	for i, k := range all {
-		if errs[i] != "" {
-			failed = append(failed, release.ObjectError{Object: k.object, Err: errs[i]})
+		if errs[i] != nil {
+			why[i] = errs[i].Error()
+			k.panicked(errs[i])
+		}
+		if why[i] != "" {
+			failed = append(failed, release.ObjectError{Object: k.object, Err: why[i]})
 		}
 	}
 	return failed

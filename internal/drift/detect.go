@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -280,15 +280,19 @@ func (d *Detector) compareAll(ctx context.Context, stale []*objectState, infos [
 			by[at] = info
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(concurrency)
-	for _, k := range stale {
-		group.Go(func() error {
-			k.refresh(ctx, by[k.objectKey], request, d.now())
-			return nil
-		})
+	for i, err := range parallel.Do(ctx, len(stale), concurrency, func(i int) error {
+		stale[i].refresh(ctx, by[stale[i].objectKey], request, d.now())
+		return nil
+	}) {
+		if err != nil {
+			stale[i].panicked(err)
+		}
 	}
-	_ = group.Wait()
+}
+
+// panicked sets the result of an object whose comparison panicked.
+func (k *objectState) panicked(err error) {
+	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: k.comparedAt, err: err.Error()}
 }
 
 // refresh compares one object and stores the result.

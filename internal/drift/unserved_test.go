@@ -11,11 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -58,6 +60,18 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
+// clientOf returns a client whose requests are answered by a transport.
+func clientOf(t *testing.T, transport http.RoundTripper) *rest.RESTClient {
+	t.Helper()
+	config := &rest.Config{Host: "http://cluster", Transport: transport, APIPath: "/apis", ContentConfig: resource.UnstructuredPlusDefaultContentConfig()}
+	config.GroupVersion = &schema.GroupVersion{Group: "example.com", Version: "v1"}
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // TestKindEndsMeanwhile: an object is removed if the API server says so. A kind that has ceased to be
 // served says nothing about its objects, and the comparison is repeated.
 func TestKindEndsMeanwhile(t *testing.T) {
@@ -71,14 +85,8 @@ func TestKindEndsMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := &rest.Config{Host: "http://cluster", Transport: tc.answer, APIPath: "/apis", ContentConfig: resource.UnstructuredPlusDefaultContentConfig()}
-			config.GroupVersion = &schema.GroupVersion{Group: "example.com", Version: "v1"}
-			client, err := rest.RESTClientFor(config)
-			if err != nil {
-				t.Fatal(err)
-			}
 			info := infoOf("Widget", "web")
-			info.Client = client
+			info.Client = clientOf(t, tc.answer)
 			found, err := NewDetector(time.Now).Detect(t.Context(), Request{
 				Release: types.NamespacedName{Name: "web"}, Revision: "1",
 				Objects: func(context.Context) ([]*resource.Info, []release.Object, error) {
@@ -89,5 +97,34 @@ func TestKindEndsMeanwhile(t *testing.T) {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})
+	}
+}
+
+type panics struct{}
+
+func (panics) RoundTrip(*http.Request) (*http.Response, error) { panic("a Secret") }
+
+// TestPanics: a comparison that panics is the error of its object. The process goes on, and the object
+// is compared again.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	info := infoOf("Widget", "web")
+	info.Client = clientOf(t, panics{})
+	d := NewDetector(time.Now)
+	request := Request{Release: types.NamespacedName{Name: "web"}, Revision: "1", Objects: func(context.Context) ([]*resource.Info, []release.Object, error) {
+		return []*resource.Info{info, infoOf("Widget", "broken")}, nil, nil
+	}}
+	for range 2 {
+		found, err := d.Detect(t.Context(), request)
+		if err != nil || len(found.Errors) != 2 || found.Errors[0].Object.Name != "web" || found.Errors[0].Err != "panic: string" || !strings.HasPrefix(found.Errors[1].Err, "panic: runtime error: ") {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
+	retrier := apiretry.New(t.Context(), apiretry.Options{Now: time.Now})
+	defer retrier.End()
+	broken := &objectState{object: release.Object{Name: "web"}, found: &finding{info: info, body: &unstructured.Unstructured{Object: map[string]any{"kind": "Widget"}}}}
+	failed := d.correctAll(t.Context(), []*objectState{broken}, Request{Retrier: retrier})
+	if len(failed) != 1 || failed[0].Err != "panic: string" || broken.err != "panic: string" || broken.found != nil {
+		t.Errorf("%+v, %+v", failed, broken)
 	}
 }

@@ -140,7 +140,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		},
 	}
 	c.Skipped, c.builds = c.builder.skipped, &builds{stored: o.Stored, log: c.Changes}
-	c.lookups = &lookups{builds: c.builds}
+	c.lookups = &lookups{ctx: ctx, builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
 		ctx: ctx, log: o.Log, us: o.Target, origin: o.Origin, lookups: c.lookups, dryRuns: c.dryRuns,
@@ -276,7 +276,7 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 		result, err = c.serverSide.applyAll(original, target)
 	} else {
 		if c.method.Migrate {
-			if err := migrateToClient(original, target); err != nil {
+			if err := migrateToClient(c.ctx, original, target); err != nil {
 				return &kube.Result{}, err
 			}
 		}

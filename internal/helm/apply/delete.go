@@ -72,7 +72,7 @@ func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionProp
 	result = &kube.Result{}
 	for _, batch := range byKind(list) {
 		found := make([]bool, len(batch))
-		errs := each(batch, func(i int, info *resource.Info) (err error) {
+		errs := each(d.ownership.ctx, batch, func(i int, info *resource.Info) (err error) {
 			found[i], err = d.delete(info, policy)
 			return err
 		})

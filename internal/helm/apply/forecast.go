@@ -179,7 +179,7 @@ func (f *Forecast) CRDs(list kube.ResourceList, replaced bool) ([]State, error) 
 // each calls do for every object, several at a time.
 func (f *Forecast) each(list kube.ResourceList, do func(info *resource.Info) (State, error)) ([]State, error) {
 	states := make([]State, len(list))
-	errs := each(list, func(i int, info *resource.Info) (err error) {
+	errs := each(f.ctx, list, func(i int, info *resource.Info) (err error) {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.Resour
 	leftovers := f.Leftovers.find(previous, next)
 	list := excluding(previous, leftovers).Difference(next)
 	why := make([]string, len(list))
-	for i, err := range each(list, func(i int, info *resource.Info) (err error) {
+	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) (err error) {
 		why[i], err = f.deletion.whyKept(info)
 		return err
 	}) {
@@ -362,7 +362,7 @@ func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept
 	})
 	list = f.Leftovers.uninstall(manifest, list)
 	exists := make([]bool, len(list))
-	for i, err := range each(list, func(i int, info *resource.Info) error {
+	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) error {
 		live := f.Leftovers.readAll([]*leftover{{info: info}})[0]
 		exists[i] = live.object != nil
 		return live.err

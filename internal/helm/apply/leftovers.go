@@ -213,15 +213,17 @@ func (l *Leftovers) readAll(leftovers []*leftover) []lookup {
 		infos[i] = o.info
 	}
 	results := make([]lookup, len(infos))
-	each(infos, func(i int, info *resource.Info) error {
-		results[i].object, results[i].err = readMetadata(l.ctx, info)
-		if apiretry.NotServed(results[i].err) {
-			if results[i].err = l.builder.remap(info); results[i].err == nil {
-				results[i].object, results[i].err = readMetadata(l.ctx, info)
+	for i, err := range each(l.ctx, infos, func(i int, info *resource.Info) (err error) {
+		results[i].object, err = readMetadata(l.ctx, info)
+		if apiretry.NotServed(err) {
+			if err = l.builder.remap(info); err == nil {
+				results[i].object, err = readMetadata(l.ctx, info)
 			}
 		}
-		return nil
-	})
+		return err
+	}) {
+		results[i].err = err
+	}
 	return results
 }
 

@@ -5,6 +5,7 @@ package apply
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -28,6 +29,7 @@ import (
 //
 // It ends when the new revision is stored: later reads are sent to the API server.
 type lookups struct {
+	ctx    context.Context //nolint:containedctx // it lives as long as one action
 	builds *builds
 	// begin, if set, is called with the objects in question before they are read.
 	begin func(list kube.ResourceList)
@@ -100,14 +102,15 @@ func (l *lookups) read() {
 		return
 	}
 	results := make([]lookup, len(list))
-	each(list, func(i int, info *resource.Info) error {
-		results[i].object, results[i].err = resource.NewHelper(direct(info.Client), info.Mapping).Get(info.Namespace, info.Name)
-		return nil
+	errs := each(l.ctx, list, func(i int, info *resource.Info) (err error) {
+		results[i].object, err = resource.NewHelper(direct(info.Client), info.Mapping).Get(info.Namespace, info.Name)
+		return err
 	})
 	l.found = make(map[*resource.Info]lookup, len(list))
 	for i, info := range list {
 		var answer apierrors.APIStatus
-		if results[i].err == nil || errors.As(results[i].err, &answer) {
+		results[i].err = errs[i]
+		if errs[i] == nil || errors.As(errs[i], &answer) {
 			l.found[info] = results[i]
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,27 +24,18 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/served"
 )
 
-// parallel is the number of concurrent requests about the objects of one action.
-const parallel = 8
+// concurrency is the number of concurrent requests about the objects of one action.
+const concurrency = 8
 
 // each calls do for every object, several at a time, and returns the errors in the order of the
 // list.
-func each(list kube.ResourceList, do func(i int, info *resource.Info) error) []error {
-	errs := make([]error, len(list))
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for i, info := range list {
-		group.Go(func() error {
-			errs[i] = do(i, info)
-			return nil
-		})
-	}
-	_ = group.Wait()
-	return errs
+func each(ctx context.Context, list kube.ResourceList, do func(i int, info *resource.Info) error) []error {
+	return parallel.Do(ctx, len(list), concurrency, func(i int) error { return do(i, list[i]) })
 }
 
 // byKind splits a list where the kind changes. Objects of one kind do not depend on each other.

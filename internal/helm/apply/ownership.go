@@ -83,7 +83,7 @@ func (o *ownership) check(list kube.ResourceList) error {
 	list = list.Filter(func(info *resource.Info) bool { return info.Name != "" && !o.wasChecked(info) })
 	o.claim(list)
 	live := make([]runtime.Object, len(list))
-	for i, err := range each(list, func(i int, info *resource.Info) (err error) {
+	for i, err := range each(o.ctx, list, func(i int, info *resource.Info) (err error) {
 		live[i], err = o.read(info)
 		return err
 	}) {

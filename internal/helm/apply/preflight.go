@@ -77,7 +77,7 @@ func (p *Preflight) DryRuns(next *helmrelease.Release, event helmrelease.HookEve
 
 func (p *Preflight) run(list kube.ResourceList, e *expectations) error {
 	list = list.Filter(func(info *resource.Info) bool { return !e.shipped[info.Mapping.GroupVersionKind.GroupKind()] })
-	errs := each(list, func(_ int, info *resource.Info) error {
+	errs := each(p.ctx, list, func(_ int, info *resource.Info) error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}

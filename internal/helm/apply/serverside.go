@@ -67,7 +67,7 @@ func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result,
 			// Original may contain the objects of the batch, which apply changes.
 			migrates[i] = s.mustMigrate(info, original)
 		}
-		errs := each(batch, func(i int, info *resource.Info) (err error) {
+		errs := each(s.ctx, batch, func(i int, info *resource.Info) (err error) {
 			created[i], err = s.apply(info, migrates[i])
 			return err
 		})
@@ -148,9 +148,9 @@ func (s *serverSide) keep(info *resource.Info, live runtime.Object) error {
 }
 
 // migrateToClient moves the fields that server-side apply owns to client-side apply.
-func migrateToClient(original, target kube.ResourceList) error {
+func migrateToClient(ctx context.Context, original, target kube.ResourceList) error {
 	existing := target.Intersect(original)
-	for i, err := range each(existing, func(_ int, info *resource.Info) error {
+	for i, err := range each(ctx, existing, func(_ int, info *resource.Info) error {
 		_, err := managedfields.Migrate(info, false)
 		return err
 	}) {

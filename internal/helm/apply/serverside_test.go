@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -133,6 +134,26 @@ func names(list kube.ResourceList) []string {
 		all = append(all, info.Name)
 	}
 	return all
+}
+
+// broken is a client that panics.
+type broken struct{ resource.RESTClient }
+
+// TestApplyPanics: a panic is the error of one object, and others are applied. Helm calls on goroutines
+// whose panics end the process.
+func TestApplyPanics(t *testing.T) {
+	w := newWorld(t)
+	c := w.client(t.Context(), nil)
+	c.method.ServerSide = true
+	target, err := c.builder.parse(manifestOf("bad", "good"), wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target[0].Client = broken{}
+	_, err = c.serverSide.applyAll(target, target)
+	if err == nil || !strings.Contains(err.Error(), "ConfigMap/prod/bad: panic: runtime error: ") || w.Object("/api/v1/namespaces/prod/configmaps/good") == nil {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestConflicts: conflicts are logged and returned, except those with Helm itself.

@@ -107,8 +107,8 @@ func (t *TargetCheck) Check(ctx context.Context, rls *helmrelease.Release, metho
 	})
 	*t.method = method
 	t.ownership.claim(list)
-	errs := append(each(t.newCRDs, func(_ int, info *resource.Info) error { return t.checkCRD(ctx, info) }),
-		each(list, func(_ int, info *resource.Info) error { return t.checkObject(ctx, info) })...)
+	errs := append(each(ctx, t.newCRDs, func(_ int, info *resource.Info) error { return t.checkCRD(ctx, info) }),
+		each(ctx, list, func(_ int, info *resource.Info) error { return t.checkObject(ctx, info) })...)
 	var refused []string
 	for _, err := range errs {
 		var no Refusal

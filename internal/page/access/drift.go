@@ -7,13 +7,13 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
@@ -102,20 +102,15 @@ func (v *Viewer) Drift(ctx context.Context, hr *helmv2.HelmRelease) (Drift, erro
 // readable returns the objects that the user may get.
 func (v *Viewer) readable(ctx context.Context, objects []*resource.Info) []*resource.Info {
 	allowed := make([]bool, len(objects))
-	var group errgroup.Group
-	group.SetLimit(maxReviews)
-	for i, o := range objects {
-		group.Go(func() error {
-			kind := o.Mapping.Resource
-			right := authorizationv1.ResourceAttributes{Verb: "get", Group: kind.Group, Version: kind.Version, Resource: kind.Resource, Name: o.Name}
-			if o.Namespaced() {
-				right.Namespace = o.Namespace
-			}
-			allowed[i] = v.may(ctx, right)
-			return nil
-		})
-	}
-	_ = group.Wait()
+	parallel.Do(ctx, len(objects), maxReviews, func(i int) error {
+		o, kind := objects[i], objects[i].Mapping.Resource
+		right := authorizationv1.ResourceAttributes{Verb: "get", Group: kind.Group, Version: kind.Version, Resource: kind.Resource, Name: o.Name}
+		if o.Namespaced() {
+			right.Namespace = o.Namespace
+		}
+		allowed[i] = v.may(ctx, right)
+		return nil
+	})
 	var all []*resource.Info
 	for i, o := range objects {
 		if allowed[i] {

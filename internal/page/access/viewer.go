@@ -4,12 +4,12 @@
 package access
 
 import (
+	"cmp"
 	"context"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
@@ -78,33 +79,27 @@ func widestFirst(right authorizationv1.ResourceAttributes) []authorizationv1.Res
 // Namespaces returns the namespaces in which the user has a right. If the user has it in all
 // namespaces, that costs one review.
 func (v *Viewer) Namespaces(ctx context.Context, right authorizationv1.ResourceAttributes, namespaces []string) (map[string]bool, error) {
-	var mu sync.Mutex
-	allowed := make(map[string]bool, len(namespaces))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxReviews)
 	right.Namespace, right.Name = "", ""
 	everywhere, err := v.Rights.Allowed(ctx, v.User, right)
 	if err != nil {
 		return nil, err
 	}
-	for _, namespace := range namespaces {
-		if everywhere {
-			allowed[namespace] = true
-			continue
-		}
-		there := right
-		there.Namespace = namespace
-		group.Go(func() error {
-			ok, err := v.Rights.Allowed(ctx, v.User, there)
-			mu.Lock()
-			defer mu.Unlock()
-			if ok {
-				allowed[namespace] = true
-			}
+	ok := slices.Repeat([]bool{everywhere}, len(namespaces))
+	if !everywhere {
+		err = cmp.Or(parallel.Do(ctx, len(namespaces), maxReviews, func(i int) (err error) {
+			there := right
+			there.Namespace = namespaces[i]
+			ok[i], err = v.Rights.Allowed(ctx, v.User, there)
 			return err
-		})
+		})...)
 	}
-	return allowed, group.Wait()
+	allowed := make(map[string]bool, len(namespaces))
+	for i, namespace := range namespaces {
+		if ok[i] {
+			allowed[namespace] = true
+		}
+	}
+	return allowed, err
 }
 
 func ofHelmReleases(namespace, name string) authorizationv1.ResourceAttributes {

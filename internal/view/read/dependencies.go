@@ -6,7 +6,6 @@ package read
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/dependencies"
 )
@@ -25,44 +25,35 @@ func (r *Reader) Dependencies(ctx context.Context, hr *helmv2.HelmRelease) []dep
 	refs := hr.Spec.DependsOn
 	refs = refs[:min(len(refs), dependencies.MaxOn)]
 	facts := make([]dependencies.Fact, len(refs))
-	var group errgroup.Group
-	group.SetLimit(maxLive)
-	for i, ref := range refs {
-		group.Go(func() error {
-			facts[i] = r.dependency(ctx, hr.Namespace, ref)
-			return nil
-		})
+	for i, err := range parallel.Do(ctx, len(refs), maxLive, func(i int) error {
+		return r.dependency(ctx, hr.Namespace, refs[i], &facts[i])
+	}) {
+		switch fact := &facts[i]; {
+		case err == nil:
+		case apierrors.IsForbidden(err):
+			fact.Forbidden = true
+		case apierrors.IsNotFound(err):
+			fact.State, fact.Why = "Missing", "it does not exist"
+		default:
+			fact.State, fact.Why = "Unknown", err.Error()
+		}
 	}
-	_ = group.Wait()
 	return facts
 }
 
-// dependency returns the facts about one object that a HelmRelease depends on.
-func (r *Reader) dependency(ctx context.Context, namespace string, ref helmv2.DependencyReference) dependencies.Fact {
-	fact := dependencies.Fact{
-		Object:     view.Object{Kind: helmv2.HelmReleaseKind, Namespace: ref.GetNamespace(namespace), Name: ref.Name},
-		Expression: ref.ReadyExpr,
-	}
-	var err error
-	if inputs.IsHelmRelease(ref) {
-		if fact.Release, err = r.Release(ctx, fact.Object.Namespace, ref.Name); err == nil && fact.Expression == "" {
-			fact.Why, _ = inputs.IsReady(fact.Release)
-		}
-	} else {
+// dependency sets the facts about one object that a HelmRelease depends on.
+func (r *Reader) dependency(ctx context.Context, namespace string, ref helmv2.DependencyReference, fact *dependencies.Fact) (err error) {
+	fact.Object = view.Object{Kind: helmv2.HelmReleaseKind, Namespace: ref.GetNamespace(namespace), Name: ref.Name}
+	fact.Expression = ref.ReadyExpr
+	if !inputs.IsHelmRelease(ref) {
 		kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		fact.Object.Group, fact.Object.Version, fact.Object.Kind = kind.Group, kind.Version, kind.Kind
-		err = r.otherDependency(ctx, &fact)
+		return r.otherDependency(ctx, fact)
 	}
-	switch {
-	case err == nil:
-	case apierrors.IsForbidden(err):
-		fact.Forbidden = true
-	case apierrors.IsNotFound(err):
-		fact.State, fact.Why = "Missing", "it does not exist"
-	default:
-		fact.State, fact.Why = "Unknown", err.Error()
+	if fact.Release, err = r.Release(ctx, fact.Object.Namespace, ref.Name); err == nil && fact.Expression == "" {
+		fact.Why, _ = inputs.IsReady(fact.Release)
 	}
-	return fact
+	return err
 }
 
 // otherDependency sets the state of an object that is no HelmRelease.

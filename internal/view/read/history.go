@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -82,19 +82,22 @@ func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Re
 	}
 	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int { return versionOf(&b) - versionOf(&a) })
 	all := make([]view.Record, len(list.Items))
-	var group errgroup.Group
-	group.SetLimit(maxRecords)
 	for i := range list.Items {
 		item := &list.Items[i]
 		all[i] = view.Record{ApprovedBy: item.Annotations[v1alpha1.AnnotationApprovedBy]}
 		all[i].Version, all[i].Status = versionOf(item), helmv2.ReleaseStatus(item.Labels["status"])
 		if i >= maxRevisions {
 			all[i].Unread = fmt.Sprintf("only the %d newest records are read", maxRevisions)
-			continue
 		}
-		group.Go(func() error { r.readRecord(ctx, target, item, &all[i]); return nil })
 	}
-	_ = group.Wait()
+	for i, err := range parallel.Do(ctx, min(len(all), maxRevisions), maxRecords, func(i int) error {
+		r.readRecord(ctx, target, &list.Items[i], &all[i])
+		return nil
+	}) {
+		if err != nil {
+			all[i].Unread = err.Error()
+		}
+	}
 	return all, nil
 }
 

@@ -6,6 +6,7 @@ package read
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,8 +36,11 @@ func TestReadiness(t *testing.T) {
 	}}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&corev1.ConfigMap{ObjectMeta: in("one")}, failing).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			if key.Name == "refused" {
+			switch key.Name {
+			case "refused":
 				return errors.New("the test refuses it")
+			case "broken":
+				panic("the test panics")
 			}
 			return c.Get(ctx, key, obj, opts...)
 		},
@@ -44,9 +48,9 @@ func TestReadiness(t *testing.T) {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
 	hr.Status.Inventory = &helmv2.ResourceInventory{Entries: []helmv2.ResourceRef{
 		{ID: "apps_failing_apps_Deployment", Version: "v1"}, {ID: "apps_gone__ConfigMap", Version: "v1"},
-		{ID: "apps_one__ConfigMap", Version: "v1"}, {ID: "apps_refused__Secret", Version: "v1"}, {ID: "apps_more__ConfigMap", Version: "v1"},
+		{ID: "apps_one__ConfigMap", Version: "v1"}, {ID: "apps_refused__Secret", Version: "v1"}, {ID: "apps_broken__Secret", Version: "v1"}, {ID: "apps_more__ConfigMap", Version: "v1"},
 	}}
-	r := &Reader{Client: c, Limits: Limits{Objects: 4}}
+	r := &Reader{Client: c, Limits: Limits{Objects: 5}}
 	tree, err := r.Readiness(t.Context(), hr)
 	if err != nil {
 		t.Fatal(err)
@@ -54,9 +58,13 @@ func TestReadiness(t *testing.T) {
 	node := func(group, kind, name, status string) view.Node {
 		return view.Node{Object: view.Object{Group: group, Version: "v1", Kind: kind, Namespace: "apps", Name: name}, Status: status}
 	}
-	want := []view.Node{node("", "ConfigMap", "gone", "Missing"), node("", "ConfigMap", "one", "Ready"), node("apps", "Deployment", "failing", "Failed"), node("", "Secret", "refused", "Unknown")}
+	want := []view.Node{node("", "ConfigMap", "gone", "Missing"), node("", "ConfigMap", "one", "Ready"), node("apps", "Deployment", "failing", "Failed"), node("", "Secret", "broken", "Unknown"), node("", "Secret", "refused", "Unknown")}
 	if diff := cmp.Diff(want, tree.Nodes); diff != "" || len(tree.Unread) != 1 {
 		t.Errorf("nodes (-want +got):\n%s, unread %q", diff, tree.Unread)
+	}
+	tree, err = r.Tree(t.Context(), hr)
+	if read := strings.Join(tree.Unread, "; "); err != nil || len(tree.Nodes) != len(want) || !strings.Contains(read, "Secret apps/broken: panic: string; Secret apps/refused: the test refuses it") {
+		t.Errorf("%d nodes, unread %q, error %v", len(tree.Nodes), tree.Unread, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -8,9 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 )
@@ -116,23 +115,18 @@ func (d *examination) needed(releases []*helmv2.HelmRelease) []authorizationv1.R
 
 // denied returns the rights that an account does not have, as texts.
 func (d *examination) denied(ctx context.Context, account client.ObjectKey, rights []authorizationv1.ResourceAttributes) ([]string, error) {
-	var mu sync.Mutex
+	allowed := make([]bool, len(rights))
+	errs := parallel.Do(ctx, len(rights), maxReviews, func(i int) (err error) {
+		allowed[i], err = d.Allowed(ctx, account, rights[i])
+		return err
+	})
 	var missing []authorizationv1.ResourceAttributes
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxReviews)
-	for _, right := range rights {
-		group.Go(func() error {
-			ok, err := d.Allowed(ctx, account, right)
-			if err == nil && !ok {
-				mu.Lock()
-				defer mu.Unlock()
-				missing = append(missing, right)
-			}
-			return err
-		})
+	for i, right := range rights {
+		if errs[i] == nil && !allowed[i] {
+			missing = append(missing, right)
+		}
 	}
-	err := group.Wait()
-	return rightTexts(missing), err
+	return rightTexts(missing), cmp.Or(errs...)
 }
 
 // rightTexts returns one text for each resource, such as "get and patch deployments.apps in web".

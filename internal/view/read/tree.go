@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
@@ -33,13 +33,8 @@ func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, e
 	}
 	t := &treeReader{Reader: r, hr: hr}
 	t.readDesired(ctx)
-	var group errgroup.Group
-	group.SetLimit(maxLive)
 	objects, more := t.inventory(hr)
-	for _, o := range objects {
-		group.Go(func() error { t.readRoot(ctx, o); return nil })
-	}
-	_ = group.Wait()
+	t.readRoots(ctx, objects)
 	if more > 0 {
 		t.addUnread("objects", tooMany(more))
 	}
@@ -57,15 +52,11 @@ const maxReadiness = 4
 func (r *Reader) Readiness(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
 	objects, more := r.inventory(hr)
 	roots := make([]view.Live, len(objects))
-	var group errgroup.Group
-	group.SetLimit(maxReadiness)
-	for i, o := range objects {
-		group.Go(func() error {
-			roots[i] = view.Live{Node: view.Node{Object: o, Status: r.readiness(ctx, o)}}
-			return nil
-		})
-	}
-	_ = group.Wait()
+	parallel.Do(ctx, len(objects), maxReadiness, func(i int) error {
+		roots[i] = view.Live{Node: view.Node{Object: objects[i], Status: "Unknown"}}
+		roots[i].Status = r.readiness(ctx, objects[i])
+		return nil
+	})
 	var unread []string
 	if more > 0 {
 		unread = []string{"objects: " + tooMany(more).Error()}
@@ -132,28 +123,39 @@ func (t *treeReader) readDesired(ctx context.Context) {
 	}
 }
 
-func (t *treeReader) readRoot(ctx context.Context, o view.Object) {
+// readRoots reads the objects of the release. One that cannot be read is Unknown.
+func (t *treeReader) readRoots(ctx context.Context, objects []view.Object) {
+	t.roots = make([]view.Live, len(objects))
+	for i, err := range parallel.Do(ctx, len(objects), maxLive, func(i int) error {
+		t.roots[i] = view.Live{Node: view.Node{Object: objects[i], Status: "Unknown"}}
+		return t.readRoot(ctx, objects[i], &t.roots[i])
+	}) {
+		o := objects[i]
+		if err != nil {
+			t.addUnread(o.String(), err)
+		}
+		if (o.Group == "apps" || o.Group == "batch") && t.roots[i].UID != "" {
+			t.workloads = append(t.workloads, o.Namespace)
+		}
+	}
+}
+
+func (t *treeReader) readRoot(ctx context.Context, o view.Object, root *view.Live) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind})
 	err := t.Client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, object)
-	root := view.Live{Node: view.Node{Object: o, Status: "Unknown"}}
 	switch {
 	case apierrors.IsNotFound(err):
 		root.Status, root.Message = "Missing", "does not exist"
 		root.Drifted, _ = t.driftOf(o, nil)
 	case err != nil:
-		t.addUnread(o.String(), err)
+		return err
 	default:
-		root = liveOf(object)
+		*root = liveOf(object)
 		root.Object, root.Owners = o, nil
 		root.Drifted, root.Fields = t.driftOf(o, object)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.roots = append(t.roots, root)
-	if (o.Group == "apps" || o.Group == "batch") && root.UID != "" {
-		t.workloads = append(t.workloads, o.Namespace)
-	}
+	return nil
 }
 
 // driftOf returns whether a live object differs, and the fields that do. If the condition says that

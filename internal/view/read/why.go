@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view"
@@ -110,25 +109,20 @@ func (x *explanation) examine(ctx context.Context) {
 
 // unready returns the objects of the newest revision that are not ready, failed ones first.
 func (x *explanation) unready(ctx context.Context) []release.UnreadyObject {
-	var mu sync.Mutex
-	var all []release.UnreadyObject
-	var group errgroup.Group
-	group.SetLimit(maxLive)
 	objects, more := x.inventory(x.facts.Release)
-	for _, o := range objects {
-		group.Go(func() error {
-			found, err := x.live(ctx, o)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				x.unread(o.String(), err)
-			} else if found != nil {
-				all = append(all, *found)
-			}
-			return nil
-		})
+	found := make([]*release.UnreadyObject, len(objects))
+	errs := parallel.Do(ctx, len(objects), maxLive, func(i int) (err error) {
+		found[i], err = x.live(ctx, objects[i])
+		return err
+	})
+	var all []release.UnreadyObject
+	for i, o := range objects {
+		if errs[i] != nil {
+			x.unread(o.String(), errs[i])
+		} else if found[i] != nil {
+			all = append(all, *found[i])
+		}
 	}
-	_ = group.Wait()
 	if more > 0 {
 		x.unread("objects", tooMany(more))
 	}
