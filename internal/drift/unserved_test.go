@@ -116,7 +116,7 @@ func TestPanics(t *testing.T) {
 	}}
 	for range 2 {
 		found, err := d.Detect(t.Context(), request)
-		if err != nil || len(found.Errors) != 2 || found.Errors[0].Object.Name != "web" || found.Errors[0].Err != "panic: string" || !strings.HasPrefix(found.Errors[1].Err, "panic: runtime error: ") {
+		if err != nil || len(found.Errors) != 2 || found.Errors[0].Name != "web" || found.Errors[0].Err != "panic: string" || !strings.HasPrefix(found.Errors[1].Err, "panic: runtime error: ") {
 			t.Errorf("%+v, %v", found, err)
 		}
 	}

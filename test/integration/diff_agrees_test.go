@@ -320,7 +320,7 @@ func TestDiffAgrees(t *testing.T) {
 	a := &agreement{world: newWorld(t), random: rand.New(rand.NewPCG(seed, seed)), kinds: map[string]int{}}
 	t.Cleanup(func() {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things." + agreeGroup}}
-		_ = suite.client.Delete(context.Background(), crd)
+		_ = suite.client.Delete(context.WithoutCancel(t.Context()), crd)
 	})
 	a.values = map[string]any{
 		"message": "one", "token": "t", "port": 80, "replicas": 1, "selector": "app", "more": []string{"a"},

@@ -47,8 +47,12 @@ func TestReadiness(t *testing.T) {
 	}).Build()
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
 	hr.Status.Inventory = &helmv2.ResourceInventory{Entries: []helmv2.ResourceRef{
-		{ID: "apps_failing_apps_Deployment", Version: "v1"}, {ID: "apps_gone__ConfigMap", Version: "v1"},
-		{ID: "apps_one__ConfigMap", Version: "v1"}, {ID: "apps_refused__Secret", Version: "v1"}, {ID: "apps_broken__Secret", Version: "v1"}, {ID: "apps_more__ConfigMap", Version: "v1"},
+		{ID: "apps_failing_apps_Deployment", Version: "v1"},
+		{ID: "apps_gone__ConfigMap", Version: "v1"},
+		{ID: "apps_one__ConfigMap", Version: "v1"},
+		{ID: "apps_refused__Secret", Version: "v1"},
+		{ID: "apps_broken__Secret", Version: "v1"},
+		{ID: "apps_more__ConfigMap", Version: "v1"},
 	}}
 	r := &Reader{Client: c, Limits: Limits{Objects: 5}}
 	tree, err := r.Readiness(t.Context(), hr)
