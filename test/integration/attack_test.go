@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -108,7 +107,7 @@ func TestAttackers(t *testing.T) {
 	held := map[string]*helmv2.HelmRelease{}
 	for name, a := range all {
 		w.publish(name, "1.0.0", a.chart)
-		edits := []func(*helmv2.HelmRelease){func(hr *helmv2.HelmRelease) { hr.Spec.Timeout.Duration = 10 * time.Second }}
+		edits := []func(*helmv2.HelmRelease){expires}
 		if a.edit != nil {
 			edits = append(edits, a.edit)
 		}

@@ -346,14 +346,14 @@ func TestCanaryInDenials(t *testing.T) {
 	w.publish("bird", "1.0.0", quotable(t, "1.0.0"))
 
 	w.deny(admissionregistrationv1.Create)
-	early := w.release("early", nil, usual, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "bird" })
+	early := w.release("early", nil, usual, expires, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "bird" })
 	w.untilSays(early, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "not like this")
 	w.edit(early, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	// A retry that runs ends first.
 	w.untilEvent(early, corev1.EventTypeNormal, helmv2.ReasonSuspended)
 	w.allow()
 
-	hr := w.release("bird", nil, usual, detecting(helmv2.DriftDetectionWarn))
+	hr := w.release("bird", nil, usual, expires, detecting(helmv2.DriftDetectionWarn))
 	w.untilReady(hr)
 	// A Job that is denied, of a hook with values in it.
 	w.deny(admissionregistrationv1.Create)

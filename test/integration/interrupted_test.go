@@ -40,7 +40,7 @@ func TestInterrupted(t *testing.T) {
 		})
 	}})
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"}, own)
+	hr := w.release("app", map[string]any{"message": "one"}, own, expires)
 	w.untilReady(hr)
 
 	began := time.Now().Truncate(time.Second)

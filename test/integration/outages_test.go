@@ -20,6 +20,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // failing answers requests with an error as long as fail returns its code.
@@ -62,7 +63,7 @@ func TestLastingErrorFails(t *testing.T) {
 		return 0
 	})})
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"}, own)
+	hr := w.release("app", map[string]any{"message": "one"}, own, expires)
 	w.untilReady(hr)
 	broken.Store(true)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
@@ -118,7 +119,7 @@ func TestWebhookThatIsAway(t *testing.T) {
 				return err != nil && strings.Contains(err.Error(), "failed calling webhook")
 			})
 			began := time.Now()
-			out := b.run(upgrade, archive, values("v", "2"), helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{DisableOpenAPIValidation: true}})
+			out := b.run(release.Upgrade{Timeout: expiry}, archive, values("v", "2"), helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{DisableOpenAPIValidation: true}})
 			if out.Err == nil || (out.Interrupted == nil) != own {
 				t.Fatalf("the upgrade ends with %v, interrupted %+v", out.Err, out.Interrupted)
 			}

@@ -54,7 +54,7 @@ func TestPreflight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.publish("app", "1.0.0", servingChart(t, nil))
-			hr := w.release("app", values("unknown", "nonsense", "extra", "Bad_Name", "data", values("a", "1")), with(serverSide, ""))
+			hr := w.release("app", values("unknown", "nonsense", "extra", "Bad_Name", "data", values("a", "1")), with(serverSide, ""), expires)
 			w.untilSays(hr, "Released", metav1.ConditionFalse, helmv2.ReasonInstallFailed,
 				"the API server would refuse", "Deployment/"+w.namespace+"/app: ", "nonsense", "ConfigMap/"+w.namespace+"/Bad_Name: ", "RFC 1123")
 			if n := len(w.stored("app")); n != 0 {

@@ -22,6 +22,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
 )
 
@@ -163,7 +164,7 @@ func TestInterruptedElsewhere(t *testing.T) {
 	b.mustRun(install, archive, nil, helmv2.HelmReleaseSpec{})
 	defer p.stop(t)()
 	began := time.Now()
-	out := b.run(upgrade, archive, values("message", "two"), helmv2.HelmReleaseSpec{})
+	out := b.run(release.Upgrade{Timeout: expiry}, archive, values("message", "two"), helmv2.HelmReleaseSpec{})
 	ended := time.Now()
 	if out.Err == nil || out.Interrupted == nil {
 		t.Fatalf("the upgrade ends with %v, interrupted %+v", out.Err, out.Interrupted)

@@ -37,8 +37,14 @@ import (
 // takes more than a minute.
 const patience = 3 * time.Minute
 
-// actionTimeout is the timeout of actions, unless a test waits for it to expire.
-const actionTimeout = time.Minute
+// actionTimeout is the timeout of actions. A test that waits for it to expire uses expiry.
+const (
+	actionTimeout = time.Minute
+	expiry        = 10 * time.Second
+)
+
+// expires lets the actions of a release expire.
+func expires(hr *helmv2.HelmRelease) { hr.Spec.Timeout.Duration = expiry }
 
 // world is one test's namespace and artifact server.
 type world struct {
