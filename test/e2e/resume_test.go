@@ -32,8 +32,9 @@ const (
 	runAnnotation = "test.pintle.dev/run"
 	// hangs makes a simulated Pod run until the annotation is removed.
 	hangs = "simulate.pintle.dev/hang"
-	// shutdownLimit is how long a shutdown may take.
-	shutdownLimit = 10 * time.Second
+	// shutdownLimit is how long a shutdown may take: less than the --graceful-shutdown-timeout, which
+	// expires if actions are waited for.
+	shutdownLimit = 20 * time.Second
 )
 
 // hookPolicies are the deletion policies of hooks.

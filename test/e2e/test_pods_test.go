@@ -4,7 +4,7 @@
 package e2e
 
 import (
-	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,21 +21,14 @@ import (
 )
 
 // TestUpgradesWithTestPod upgrades a chart with one test Pod repeatedly. Each upgrade deletes the
-// ended Pod of the previous one and creates another of the same name. PINTLE_UPGRADE_LIMIT is the
-// time that each upgrade may take. A wait reads an object without events after 30 seconds. The
-// default limit is shorter, so that a missed deletion fails the test on a slow machine too.
+// ended Pod of the previous one and creates another of the same name, and none misses the deletion.
 func TestUpgradesWithTestPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	count, limit := harness.Repetitions(10), 25*time.Second
-	if given := os.Getenv("PINTLE_UPGRADE_LIMIT"); given != "" {
-		var err error
-		limit, err = time.ParseDuration(given)
-		w.Must(err)
-	}
+	count := harness.Repetitions(10)
 	hr := w.play(nil, func(s *helmv2.HelmReleaseSpec) { s.Test = &helmv2.Test{Enable: true} })
 	w.UntilRevision(hr, 1)
-	var slowest, total time.Duration
+	var all []time.Duration
 	for i := range count {
 		begun := time.Now()
 		w.change(hr, values{"spare": i})
@@ -43,17 +36,28 @@ func TestUpgradesWithTestPod(t *testing.T) {
 			return harness.Ready(hr) || hr.Status.Failures > 0 || hr.Status.UpgradeFailures > 0
 		})
 		took := time.Since(begun)
-		slowest, total = max(slowest, took), total+took
+		all = append(all, took)
 		switch {
 		case !harness.Ready(hr) || !apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionTestSuccess):
 			t.Fatalf("upgrade %d failed after %s:\n%s", i+1, took, harness.Summary(hr))
-		case took > limit:
-			t.Errorf("upgrade %d took %s, more than %s", i+1, took.Round(time.Millisecond), limit)
 		case hr.Status.History[0].Version != i+2:
 			t.Fatalf("upgrade %d made revision %d", i+1, hr.Status.History[0].Version)
 		}
 	}
-	t.Logf("%d upgrades took %s, the slowest %s", count, total.Round(time.Millisecond), slowest.Round(time.Millisecond))
+	w.noMissedEvent(all)
+}
+
+// noMissedEvent fails if one of several upgrades took three times as long as the fast ones, and about
+// 30 s: after this time, a wait reads an object of which no event came. A machine with other work is
+// slow all the time.
+func (w world) noMissedEvent(all []time.Duration) {
+	w.Helper()
+	const limit = 25 * time.Second
+	w.Logf("%d upgrades took %s", len(all), all)
+	slices.Sort(all)
+	if usual, slowest := all[len(all)/4], all[len(all)-1]; slowest > max(limit, 3*usual) {
+		w.Errorf("an upgrade took %s, others %s", slowest, usual)
+	}
 }
 
 // policies is chart fickle with a Pod and a Job as hooks of upgrades for each delete policy.
@@ -91,14 +95,14 @@ func TestUpgradesWithHooks(t *testing.T) {
 	hr := w.Draft("hooks", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), nil)
 	w.Create(hr)
 	w.UntilRevision(hr, 1)
+	var all []time.Duration
 	for i := range 3 {
 		begun := time.Now()
 		w.change(hr, values{"spare": i})
 		w.UntilRevision(hr, i+2)
-		if took := time.Since(begun); took > 25*time.Second {
-			t.Errorf("upgrade %d took %s", i+1, took.Round(time.Millisecond))
-		}
+		all = append(all, time.Since(begun))
 	}
+	w.noMissedEvent(all)
 	w.equal("failures", hr.Status.Failures, int64(0))
 	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
 	w.Must(env.Client.List(t.Context(), jobs, client.InNamespace(w.Namespace)))

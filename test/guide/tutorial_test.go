@@ -96,7 +96,7 @@ func (s *shell) demonstration() string {
 func (s *shell) shows(url, text string) {
 	s.Helper()
 	var body []byte
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, url, http.NoBody)
 		s.must(err)
 		answer, err := http.DefaultClient.Do(request)
