@@ -23,7 +23,7 @@ import (
 )
 
 // patience is the limit of each step in the browser.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 var (
 	desktop = browser.Look{Width: 1280, Height: 800}
