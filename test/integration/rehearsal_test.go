@@ -6,8 +6,10 @@ package integration
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness/faultproxy"
 )
 
 // observer is the name of a controller that only observes.
@@ -187,5 +190,40 @@ func TestRehearsal(t *testing.T) {
 		if len(reports) != 1 || want == "" || !strings.HasPrefix(reports[0], want) || !strings.Contains(reports[0], "only observes") {
 			t.Errorf("the reports about %s are %q, want %q", name, reports, want)
 		}
+	}
+}
+
+// TestRehearsalElsewhere: releases in another cluster are observed with the same results, and nothing
+// is written there.
+func TestRehearsalElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var observes atomic.Bool
+	sent := &writes{}
+	far := w.proxied(func(r faultproxy.Request) faultproxy.Fault {
+		mutating := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+		if observes.Load() && slices.Contains(mutating, r.Verb) {
+			sent.mu.Lock()
+			sent.all = append(sent.all, r.Key())
+			sent.mu.Unlock()
+		}
+		return faultproxy.None
+	})
+	w.secret("far", map[string][]byte{"value": kubeconfig(t, far.config)}, nil)
+	own := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
+	stop, err := startController(config{name: w.namespace})
+	w.must(err)
+	for _, name := range []string{"synced", "upgrade"} {
+		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
+		w.untilReady(w.release(name, nil, own, in("far")))
+	}
+	w.must(stop())
+	w.publish("upgrade", "1.1.0", configMapChart(t, "1.1.0"))
+	observes.Store(true)
+	w.untilResults(w.rehearse(), map[string]string{"synced": "NothingToDo", "upgrade": "WouldUpgrade"})
+	sent.mu.Lock()
+	defer sent.mu.Unlock()
+	if len(sent.all) > 0 {
+		t.Errorf("written in the other cluster: %q", sent.all)
 	}
 }
