@@ -16,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestRealNodeLeavesNothing: a real node is removed completely, by a normal stop, and by down and
@@ -38,7 +37,7 @@ func TestRealNodeLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name := range rec.PIDs {
-			if !rec.process(name).gone(10 * time.Second) {
+			if !rec.process(name).gone(patience) {
 				t.Fatalf("%s has outlived the supervisor", name)
 			}
 		}

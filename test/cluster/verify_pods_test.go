@@ -38,7 +38,7 @@ func verifyDeployment(t *testing.T, c *testCluster) {
 		t.Errorf("%s replicas are ready, want 2", got)
 	}
 	c.kubectl(t, "", "delete", "deployment", "plain", "--wait=false")
-	eventually(t, 30*time.Second, "pods deleted", func() bool { return c.podField(t, "plain", ".metadata.name") == "" })
+	eventually(t, patience, "pods deleted", func() bool { return c.podField(t, "plain", ".metadata.name") == "" })
 }
 
 func verifyJobSucceeds(t *testing.T, c *testCluster) {
@@ -56,7 +56,7 @@ func verifyJobFails(t *testing.T, c *testCluster) {
 
 func verifyJobHangs(t *testing.T, c *testCluster) {
 	c.kubectl(t, job("hang", map[string]string{"simulate.pintle.dev/hang": "true"}), "apply", "-f", "-")
-	eventually(t, 30*time.Second, "pod runs", func() bool { return c.podField(t, "hang", ".status.phase") == "Running" })
+	eventually(t, patience, "pod runs", func() bool { return c.podField(t, "hang", ".status.phase") == "Running" })
 	time.Sleep(2 * time.Second)
 	if got := c.podField(t, "hang", ".status.phase"); got != "Running" {
 		t.Errorf("the pod is %s", got)
@@ -67,7 +67,7 @@ func verifyJobHangs(t *testing.T, c *testCluster) {
 
 func verifyCrashLoop(t *testing.T, c *testCluster) {
 	c.kubectl(t, deployment("crash", 1, map[string]string{"simulate.pintle.dev/exit-code": "7"}), "apply", "-f", "-")
-	eventually(t, 30*time.Second, "CrashLoopBackOff", func() bool {
+	eventually(t, patience, "CrashLoopBackOff", func() bool {
 		return c.podField(t, "crash", ".status.containerStatuses[0].state.waiting.reason") == "CrashLoopBackOff"
 	})
 	if got := c.podField(t, "crash", ".status.containerStatuses[0].lastState.terminated.exitCode"); got != "7" {
@@ -104,7 +104,7 @@ func verifyNeverReady(t *testing.T, c *testCluster) {
 		c.wait(t, "--for=condition=Available="+status, "deployment/never")
 	}
 	c.kubectl(t, deployment("never", 1, map[string]string{"simulate.pintle.dev/ready": "never"}), "apply", "-f", "-")
-	eventually(t, 30*time.Second, "pod runs", func() bool { return c.podField(t, "never", ".status.phase") == "Running" })
+	eventually(t, patience, "pod runs", func() bool { return c.podField(t, "never", ".status.phase") == "Running" })
 	time.Sleep(2 * time.Second)
 	available("False")
 	c.kubectl(t, "", "annotate", "pod", "-l", "app=never", "simulate.pintle.dev/ready-")
@@ -129,8 +129,8 @@ func verifyDelayedJob(t *testing.T, c *testCluster) {
 
 func checkDelay(t *testing.T, began time.Time) {
 	t.Helper()
-	if took := time.Since(began); took < 4*time.Second || took > 20*time.Second {
-		t.Errorf("took %s, want a little over 4s", took)
+	if took := time.Since(began); took < 4*time.Second {
+		t.Errorf("took %s, want 4s and more", took)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestVerifyNothingSurvivesTheSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range rec.PIDs {
-		if !rec.process(name).gone(5 * time.Second) {
+		if !rec.process(name).gone(patience) {
 			t.Errorf("%s (process %d) survived", name, rec.PIDs[name])
 		}
 	}
@@ -149,7 +149,7 @@ func TestVerifyParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range rec.PIDs {
-		if !rec.process(name).gone(30 * time.Second) {
+		if !rec.process(name).gone(patience) {
 			t.Errorf("%s (process %d) survived its parent", name, rec.PIDs[name])
 		}
 	}
@@ -175,7 +175,7 @@ func TestVerifyKilledComponentComesBackOnRestart(t *testing.T) {
 		}
 		return string(data)
 	}
-	eventually(t, 5*time.Second, "the end of kube-apiserver in supervisor.log", func() bool {
+	eventually(t, patience, "the end of kube-apiserver in supervisor.log", func() bool {
 		return strings.Contains(supervisorLog(), "kube-apiserver (process "+fmt.Sprint(rec.PIDs[apiServer])+") ended unexpectedly: signal: killed")
 	})
 	for name := range rec.PIDs {
@@ -220,7 +220,7 @@ func TestVerifyFailedStartNamesTheComponent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range rec.PIDs {
-		if !rec.process(name).gone(5 * time.Second) {
+		if !rec.process(name).gone(patience) {
 			t.Errorf("%s (process %d) is left", name, rec.PIDs[name])
 		}
 	}
