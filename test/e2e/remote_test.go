@@ -220,6 +220,10 @@ func (a abroad) isTrusted() {
 	}
 }
 
+// away is a part of what conditions say of a cluster without answers: that it has not been reachable
+// since a time, or, if reads were slow before, that it has answered too slowly.
+const away = " since 20"
+
 // outage makes all releases in the remote cluster wait for it, one of them for its deletion. Other
 // releases must not be affected.
 func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
@@ -228,10 +232,10 @@ func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
 		a.change(hr, values{"message": message})
 	}
 	for _, hr := range all {
-		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since", "tried again within")
+		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, away, "tried again within")
 	}
 	a.Must(env.Client.Delete(a.Context(), all[0]))
-	a.UntilCondition(all[0], helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, a.host, "has not been reachable since")
+	a.UntilCondition(all[0], helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, a.host, away)
 	for n := range 3 {
 		a.UntilRevision(a.release(fmt.Sprint("near-", message, "-", n), "hello", nil), 1)
 	}
@@ -268,7 +272,7 @@ func (a abroad) dies() {
 
 	a.Must(a.remote.Kill())
 	a.outage(all, "two")
-	a.UntilCondition(busy, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
+	a.UntilCondition(busy, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, away)
 	a.change(busy, values{"message": "three"})
 
 	begun := time.Now()
@@ -299,7 +303,7 @@ func (a abroad) fallsSilent() {
 		a.UntilRevision(a.release(fmt.Sprint("again-", n), "hello", nil), 1)
 	}
 	for _, hr := range all[1:] {
-		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
+		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, away)
 	}
 	if log := env.Controller.LogTail(1 << 20); strings.Contains(log, "PRIVATE KEY") {
 		a.Error("the log quotes the kubeconfig")
