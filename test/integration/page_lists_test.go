@@ -84,22 +84,31 @@ func (w *world) untilAllowed(user string, right rbacv1.PolicyRule) {
 	})
 }
 
+// open returns the answer to a user.
+func (w *world) open(pages http.Handler, user, path string) (code int, body string) {
+	w.t.Helper()
+	return inTime(func() (int, string) {
+		request := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, path, http.NoBody)
+		request.Header.Set("Authorization", "Bearer "+user)
+		answer := httptest.NewRecorder()
+		pages.ServeHTTP(answer, request)
+		return answer.Code, answer.Body.String()
+	})
+}
+
 func (w *world) expectPage(pages http.Handler, user, path string, code int, parts, absent []string) {
 	w.t.Helper()
-	request := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, path, nil)
-	request.Header.Set("Authorization", "Bearer "+user)
-	answer := httptest.NewRecorder()
-	pages.ServeHTTP(answer, request)
-	if answer.Code != code {
-		w.t.Errorf("%s gets %s with code %d, not %d", user, path, answer.Code, code)
+	got, body := w.open(pages, user, path)
+	if got != code {
+		w.t.Errorf("%s gets %s with code %d, not %d", user, path, got, code)
 	}
 	for _, part := range parts {
-		if !strings.Contains(answer.Body.String(), part) {
-			w.t.Errorf("the page %s of %s does not contain %q:\n%s", path, user, part, answer.Body)
+		if !strings.Contains(body, part) {
+			w.t.Errorf("the page %s of %s does not contain %q:\n%s", path, user, part, body)
 		}
 	}
 	for _, part := range absent {
-		if strings.Contains(answer.Body.String(), part) {
+		if strings.Contains(body, part) {
 			w.t.Errorf("the page %s of %s contains %q", path, user, part)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -88,14 +87,11 @@ func (w *world) web(log string) http.Handler {
 // pageOf returns the page of the release as a user sees it.
 func (w *world) pageOf(pages http.Handler, user, query string) string {
 	w.t.Helper()
-	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/releases/"+w.namespace+"/app"+query, http.NoBody)
-	r.Header.Set("Authorization", "Bearer "+user)
-	answer := httptest.NewRecorder()
-	pages.ServeHTTP(answer, r)
-	if answer.Code != http.StatusOK {
-		w.t.Errorf("%s%s gets %d: %s", user, query, answer.Code, answer.Body)
+	code, body := w.open(pages, user, "/releases/"+w.namespace+"/app"+query)
+	if code != http.StatusOK {
+		w.t.Errorf("%s%s gets %d: %s", user, query, code, body)
 	}
-	return answer.Body.String()
+	return body
 }
 
 // expectTexts checks texts of a page: those that it has, and those that it does not have.
@@ -190,7 +186,7 @@ func (w *world) failUpgrade(hr *helmv2.HelmRelease) {
 	const note = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: note}\ndata: {message: {{ .Values.message }}}\n---\n"
 	w.publish("app", "1.1.0", pack(w.t, "note", "1.1.0", map[string]string{"templates/all.yaml": note + stageDeploy}))
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Timeout, hr.Spec.Values = &metav1.Duration{Duration: 4 * time.Second}, rawValues(w.t, map[string]any{"message": "two"})
+		hr.Spec.Timeout, hr.Spec.Values = &metav1.Duration{Duration: expiry}, rawValues(w.t, map[string]any{"message": "two"})
 		// The failed revision stays, with its objects.
 		hr.Spec.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure, RetryInterval: &metav1.Duration{Duration: time.Hour}}}
 	})

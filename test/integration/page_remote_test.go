@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +33,10 @@ func TestPageRemote(t *testing.T) {
 		t.Helper()
 		for visitor, want := range map[string]string{viewer: ok, guest: ok, unprivileged: notFound} {
 			answer, body := p.fetch(visitor, http.MethodGet, "/releases/"+w.namespace+"/far")
+			// The readiness is read in three seconds, or not at all.
+			for deadline := time.Now().Add(patience); want == ok && strings.Contains(body, hasNot) && time.Now().Before(deadline); {
+				answer, body = p.fetch(visitor, http.MethodGet, "/releases/"+w.namespace+"/far")
+			}
 			if answer != want {
 				t.Errorf("%s: %s", visitor, answer)
 			}

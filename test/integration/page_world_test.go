@@ -206,9 +206,25 @@ func (p *pages) bind(name string, rule rbacv1.PolicyRule, subject rbacv1.Subject
 	}))
 }
 
+// inTime opens a page until all its sections have been read in time, as a user with a slow machine
+// does.
+func inTime[T any](open func() (answer T, body string)) (answer T, body string) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		answer, body = open()
+		if !strings.Contains(body, "it was not read within") || time.Now().After(deadline) {
+			return answer, body
+		}
+	}
+}
+
 // fetch sends a request of a visitor. It returns the status code, or the address of a redirect, and
 // the body. A body without an end, that of an event stream, is not read.
 func (p *pages) fetch(visitor, method, path string) (answer, body string) {
+	p.t.Helper()
+	return inTime(func() (string, string) { return p.send(visitor, method, path) })
+}
+
+func (p *pages) send(visitor, method, path string) (answer, body string) {
 	p.t.Helper()
 	address := p.addresses[anonymous]
 	if visitor == guest {
