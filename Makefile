@@ -24,7 +24,7 @@ WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER
 SUITE_vet := go vet ./... && go vet -tags=reference ./test/e2e
 SUITE_pure := go test $(PURE_PACKAGES)
 # It takes much CPU time. Suites beside it have time limits, so they take precedence.
-SUITE_fast := nice go test -timeout=30m $(RACE) $$(go list $(FAST_PACKAGES) | grep -vxF "$$(go list $(PURE_PACKAGES))")
+SUITE_fast := nice go test -timeout=60m $(RACE) $$(go list $(FAST_PACKAGES) | grep -vxF "$$(go list $(PURE_PACKAGES))")
 # It reads files outside of its module, which the test cache ignores.
 SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../hack/promtool.sh "$(BIN)/promtool")" go test -count=1 .
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
