@@ -114,7 +114,7 @@ func mayImport() map[string][]string {
 		"served":                            {},
 		"status":                            {"operation", "release", "status/message"},
 		"status/message":                    {"release"},
-		"status/suspension":                 {"release", "status"},
+		"status/suspension":                 {"release", "status", "status/message"},
 		"values":                            {"bounded"},
 		"version":                           {},
 		"view":                              {"diagnosis", "plan", "redaction", "release", "view/manifest"},
@@ -156,7 +156,7 @@ func pure() map[string][]string {
 		"served":            {"k8s.io/apimachinery/pkg"},
 		"status":            {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release", packages + "status/message"},
 		"status/message":    {"k8s.io/apimachinery/pkg", packages + "release"},
-		"status/suspension": {"k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
+		"status/suspension": {"k8s.io/apimachinery/pkg", packages + "release", packages + "status", packages + "status/message"},
 		// The state of a suspended or held release is decided in release.
 		"view":              {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "plan", packages + "redaction", packages + "release", packages + "view/manifest"},
 		"view/dependencies": {"k8s.io/apimachinery/pkg", packages + "view"},

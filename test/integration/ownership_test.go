@@ -117,7 +117,7 @@ func TestSuspendedByAnnotation(t *testing.T) {
 	w.until(hr, "the new spec to be noted", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
 	w.until(hr, "revision 2 after the end", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
 	w.untilReady(hr)
-	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, "incident 42 has expired", "To renew the suspension", "To remove it")
+	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, "incident 42 has expired", "to renew the suspension", "to remove it")
 	w.untilEvent(hr, "Warning", helmv2.ReasonSuspensionExpired, "incident 42 has expired")
 
 	suspend(time.Time{})

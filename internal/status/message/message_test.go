@@ -37,6 +37,7 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 var facts = message.Facts{
 	Cause: "it broke", Action: "upgrade", Release: "apps/web", Chart: "web@1.0.0",
 	Revision: "7", Interval: "5m", Again: "Retries follow every 5m",
+	Until: "2026-01-01T12:00:00Z", Command: "kubectl annotate helmrelease -n apps web",
 }
 
 // TestRows: each message has three parts, in the words of the project, without placeholders that no
@@ -84,10 +85,8 @@ func notWaiting() map[string]string {
 		"AwaitingTests":        "tests that run next",
 		"ProgressingWithRetry": "of Reconciling, with the message of Ready",
 		"RollbackExpired":      "the end of a hold",
-		"Suspended":            "requested by users",
 		"DriftDetected":        "its message lists the objects", "DriftCorrectionFailed": "its message lists the objects",
 		"DriftCeded":          "an event about fields that were left to an autoscaler",
-		"SuspensionExpired":   "an event, and a suffix of Ready",
 		"HealthCheckCanceled": "an event about outdated inputs",
 		"FactoryError":        "of helm-controller only", "ConfigFactoryErr": "of helm-controller only",
 		"ResourceManagerError": "of helm-controller only",

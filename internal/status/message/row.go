@@ -49,6 +49,10 @@ type Facts struct {
 	Interval string
 	// Again is the sentence that says when it is tried again; see Again.
 	Again string
+	// Until is the time, in RFC 3339, at which a suspension ends or has ended.
+	Until string
+	// Command is the beginning of a kubectl command that annotates the object.
+	Command string
 }
 
 // placeholders returns the placeholders and their replacements, in pairs.
@@ -56,6 +60,7 @@ func (f Facts) placeholders() []string {
 	return []string{
 		"{cause}", f.Cause, "{action}", f.Action, "{release}", f.Release, "{chart}", f.Chart,
 		"{attempts}", f.Attempts, "{revision}", f.Revision, "{interval}", f.Interval, "{again}", f.Again,
+		"{until}", f.Until, "{command}", f.Command,
 	}
 }
 

@@ -55,6 +55,10 @@ const (
 	OperationRunning  Kind = "OperationRunning"
 	OperationWaiting  Kind = "OperationWaiting"
 	DriftUnknown      Kind = "DriftUnknown"
+	SuspendedBySpec   Kind = "SuspendedBySpec"
+	Suspended         Kind = "Suspended"
+	SuspendedUntil    Kind = "SuspendedUntil"
+	SuspensionExpired Kind = "SuspensionExpired"
 )
 
 // Texts of several rows.
@@ -71,7 +75,7 @@ const (
 
 // Rows returns all messages, in the order of the documentation.
 func Rows() []Row {
-	return slices.Concat(failures(), stalls(), waits(), obstacles(), operations(), plans())
+	return slices.Concat(failures(), stalls(), waits(), suspensions(), obstacles(), operations(), plans())
 }
 
 // row returns a row about a HelmRelease.
@@ -173,5 +177,22 @@ func waits() []Row {
 		wait(AwaitDependents, "{cause}", nothing, "The uninstall begins when they are gone, after {interval} at the latest", progressing),
 		wait(OperationRunning, "{cause}", nothing, "Helm's actions go on when the Operation has ended", helmv2.ReasonOperationRunning),
 		wait(OperationWaiting, "{cause}", nothing, "Helm's actions go on when the Operation has ended", helmv2.ReasonOperationWaiting),
+	}
+}
+
+// suspensions are the messages about suspended HelmReleases.
+func suspensions() []Row {
+	const (
+		untouched = "The installed release is left alone"
+		remove    = "'{command} " + helmv2.AnnotationSuspend + "-'"
+		removeAll = "'{command} " + helmv2.AnnotationSuspend + "- " + helmv2.AnnotationSuspendUntil + "-'"
+		renew     = "'{command} --overwrite " + helmv2.AnnotationSuspendUntil + "=TIME'"
+	)
+	return []Row{
+		wait(SuspendedBySpec, "{cause}", untouched, "Reconciliation goes on when spec.suspend is false", helmv2.ReasonSuspended),
+		wait(Suspended, "{cause}", untouched, "Run "+remove+" to resume", helmv2.ReasonSuspended),
+		wait(SuspendedUntil, "{cause}", untouched, "Reconciliation goes on at {until}. Run "+remove+" to resume earlier", helmv2.ReasonSuspended),
+		row(SuspensionExpired, "{cause} has expired at {until}", "Nothing is left alone: the release is reconciled",
+			"Run "+renew+" to renew the suspension, or "+removeAll+" to remove it", helmv2.ReasonSuspensionExpired),
 	}
 }

@@ -21,6 +21,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // maxWhy is the number of bytes of an annotation that messages contain.
@@ -32,23 +33,23 @@ const maxWhy = 4096
 func With(r status.Report, hr *helmv2.HelmRelease, s release.Suspension, bySpec *bool, now time.Time) status.Report {
 	before := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended)
 	was := before != nil && before.Status == metav1.ConditionTrue || wasBySpec(hr, bySpec)
-	message := Message(hr, s)
+	text := Message(hr, s)
 	r.Status.Conditions = slices.Clone(r.Status.Conditions)
 	switch {
 	case s.BySpec:
 		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
 		if !was {
-			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, message))
+			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, text))
 		}
 	case s.Active:
-		set(&r.Status.Conditions, metav1.ConditionTrue, helmv2.ReasonSuspended, message, hr.Generation, now)
-		if before == nil || before.Message != message {
-			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, message))
+		set(&r.Status.Conditions, metav1.ConditionTrue, helmv2.ReasonSuspended, text, hr.Generation, now)
+		if before == nil || before.Message != text {
+			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, text))
 		}
 	case !s.Over.IsZero():
-		set(&r.Status.Conditions, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, message, hr.Generation, now)
-		if before == nil || before.Message != message {
-			r.Events = append(r.Events, event("Warning", helmv2.ReasonSuspensionExpired, message))
+		set(&r.Status.Conditions, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, text, hr.Generation, now)
+		if before == nil || before.Message != text {
+			r.Events = append(r.Events, event("Warning", helmv2.ReasonSuspensionExpired, text))
 		}
 	default:
 		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
@@ -68,21 +69,23 @@ func wasBySpec(hr *helmv2.HelmRelease, bySpec *bool) bool {
 	return hr.Spec.Suspend && hr.Status.ObservedGeneration == hr.Generation
 }
 
-// Message returns the message about a suspension: its cause, what is left alone, and how it ends.
+// Message returns the message about a suspension, empty without one.
 func Message(hr *helmv2.HelmRelease, s release.Suspension) string {
-	s.Why = strings.ToValidUTF8(s.Why[:min(len(s.Why), maxWhy)], "")
-	annotate := fmt.Sprintf("kubectl annotate helmrelease -n %s %s ", hr.Namespace, hr.Name)
+	facts := message.Facts{
+		Cause:   strings.ToValidUTF8(s.Why[:min(len(s.Why), maxWhy)], ""),
+		Command: fmt.Sprintf("kubectl annotate helmrelease -n %s %s", hr.Namespace, hr.Name),
+	}
 	switch {
 	case s.BySpec:
-		return s.Why + ". The installed release is left alone until spec.suspend is false"
+		return message.Of(message.SuspendedBySpec, facts).String()
 	case s.Active && s.Until.IsZero():
-		return s.Why + ". The installed release is left alone until the annotation is removed: " + annotate + helmv2.AnnotationSuspend + "-"
+		return message.Of(message.Suspended, facts).String()
 	case s.Active:
-		return s.Why + ". The installed release is left alone until then, or until the annotation is removed: " +
-			annotate + helmv2.AnnotationSuspend + "-"
+		facts.Until = s.Until.UTC().Format(time.RFC3339)
+		return message.Of(message.SuspendedUntil, facts).String()
 	case !s.Over.IsZero():
-		return fmt.Sprintf("%s has expired at %s. Nothing is left alone: the release is reconciled. To renew the suspension: %s--overwrite %s=<time>. To remove it: %s%s- %s-",
-			s.Why, s.Over.UTC().Format(time.RFC3339), annotate, helmv2.AnnotationSuspendUntil, annotate, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil)
+		facts.Until = s.Over.UTC().Format(time.RFC3339)
+		return message.Of(message.SuspensionExpired, facts).String()
 	}
 	return ""
 }
