@@ -42,7 +42,7 @@ func runWorld(t *testing.T) *world {
 	w := newWorld(t, "cluster.yaml")
 	w.objects = append(w.objects, hookPod(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "database"}, Data: map[string][]byte{"password": []byte("correct horse")}})
 	w.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader("connecting with correct horse\nmigrated \x1b[1m3 tables\n")), nil
+		return io.NopCloser(strings.NewReader("connecting with correct horse\nmigrated 3 tables\n")), nil
 	}
 	return w
 }
@@ -59,8 +59,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunFails: the log of a hook cannot control the terminal.
 func TestRunFails(t *testing.T) {
 	w := runWorld(t)
+	w.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("connecting with correct horse\nmigrated \x1b[1m3 tables\n")), nil
+	}
 	w.operate = func(op *opsv1alpha1.Operation) {
 		ended(opsv1alpha1.PhaseFailed, opsv1alpha1.ConditionFailed, "revision 5 of release web has no hook named web-migrat")(op)
 	}

@@ -26,7 +26,7 @@ func TestWhy(t *testing.T) {
 	w := newWorld(t, "cluster.yaml")
 	w.objects = append(w.objects, newWorld(t, "why.yaml").objects...)
 	w.examine = crash
-	w.golden("why", "why shop", "why shop -o wide", "why shop -o json", "why web", "why cart", "why billing -n finance", "why reports -n finance", "why hostile -n other")
+	w.golden("why", "why shop", "why shop -o wide", "why shop -o json", "why web", "why cart", "why billing -n finance", "why reports -n finance", "why broken -n other")
 }
 
 // TestWhyErrors: only an absent HelmRelease is an error. What cannot be read is listed.

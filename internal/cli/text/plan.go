@@ -28,7 +28,7 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 	s := p.Summary
 	fmt.Fprintf(&b, "%d to create, %d to update, %d to replace, %d to delete, %d refused, %d unchanged\n", s.Create, s.Update, s.Replace, s.Delete, s.Refused, s.Unchanged)
 	if s.Destructive > 0 {
-		fmt.Fprintf(&b, "%s\n", style.paint(red, fmt.Sprintf("%d destructive changes: data may be lost", s.Destructive)))
+		fmt.Fprintf(&b, "%s\n", style.paint(red, fmt.Sprintf("Destructive changes: %d. Data may be lost.", s.Destructive)))
 	}
 	changes(&b, "Changes", p.Changes, style)
 	changes(&b, "CRDs", p.CRDs, style)
@@ -40,7 +40,7 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 	section(&b, "Hooks", len(p.Hooks), func(i int) string { return p.Hooks[i].Name + " (" + strings.Join(p.Hooks[i].Events, ", ") + ")" })
 	section(&b, "Warnings", len(p.Warnings), func(i int) string { return p.Warnings[i] })
 	if p.Omitted > 0 {
-		fmt.Fprintf(&b, "\n%d entries are left out, because the plan is too large.\n", p.Omitted)
+		fmt.Fprintf(&b, "\nEntries left out, because the plan is too large: %d\n", p.Omitted)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
