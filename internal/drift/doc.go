@@ -17,6 +17,7 @@
 //	record.go     Recorder: objects that an action applied need no comparison
 //	correct.go    Detector.Correct, and the limit of corrections
 //	detect.go     Detector.Detect, and the results stored for each release
+//	object.go     the comparison of one object, and its result
 //	server.go     the requests about one object
 //	override.go   fields that other managers added
 //	answer.go     Answered: all differences between a live object and the answer to a dry run
@@ -27,8 +28,7 @@
 //	autoscaler.go the autoscaler of an object, and the fields that are left to it
 //	fields.go     managedFields, and values at paths
 //	values.go     values as text, and parts of values
-//	differing.go  Differing: the fields that need a dry run
-//	contains.go   Contains: the comparison that needs no dry run
+//	contains.go   Contains: the comparison that needs no dry run; Differing: the fields that need one
 //
 // The functions of override.go and below are pure: they keep nothing and do not change their
 // arguments, so they are safe for concurrent use.
