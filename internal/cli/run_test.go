@@ -41,10 +41,15 @@ func runWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, "cluster.yaml")
 	w.objects = append(w.objects, hookPod(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "database"}, Data: map[string][]byte{"password": []byte("correct horse")}})
-	w.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader("connecting with correct horse\nmigrated 3 tables\n")), nil
-	}
+	w.prints("connecting with correct horse\nmigrated 3 tables\n")
 	return w
+}
+
+// prints makes each container print a text.
+func (w *world) prints(text string) {
+	w.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}
 }
 
 // TestRun: the logs of a hook are shown without values of Secrets, and the result is the exit code.
@@ -62,9 +67,7 @@ func TestRun(t *testing.T) {
 // TestRunFails: the log of a hook cannot control the terminal.
 func TestRunFails(t *testing.T) {
 	w := runWorld(t)
-	w.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader("connecting with correct horse\nmigrated \x1b[1m3 tables\n")), nil
-	}
+	w.prints("connecting with correct horse\nmigrated \x1b[1m3 tables\n")
 	w.operate = func(op *opsv1alpha1.Operation) {
 		ended(opsv1alpha1.PhaseFailed, opsv1alpha1.ConditionFailed, "revision 5 of release web has no hook named web-migrat")(op)
 	}

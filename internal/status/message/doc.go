@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package message makes the messages about a release, an Operation or a plan that is blocked,
-// waits, is retried or is stalled. Each has three parts: what is wrong, what was left alone, and
+// waits, is suspended, is retried or is stalled. Each has three parts: what is wrong, what was left alone, and
 // what happens next or what to do.
 //
 // The rows of Rows are all of them. docs/spec/problems.md has the same table, which a test
