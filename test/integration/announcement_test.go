@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -60,7 +61,7 @@ func TestAnnouncedForDeleted(t *testing.T) {
 						}
 						return resp, err
 					}
-					announcement := req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/helmreleases/web/status")
+					announcement := req.Method == http.MethodPatch && announces(req)
 					if announcement {
 						sent.Add(1)
 					}
@@ -104,6 +105,21 @@ func TestAnnouncedForDeleted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// announces reports whether a request announces an install. The status may be written before that:
+// the HelmRelease may be read before its source.
+func announces(req *http.Request) bool {
+	if !strings.HasSuffix(req.URL.Path, "/helmreleases/web/status") {
+		return false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close() //nolint:errcheck // it is in memory
+	patch, err := io.ReadAll(body)
+	return err == nil && bytes.Contains(patch, []byte("Running 'install'"))
 }
 
 // delayed is the body of a watch. Once meanwhile has been received, reads block until seen is
