@@ -60,7 +60,8 @@ func madeFor(op *opsv1alpha1.Operation) []client.ListOption {
 	return []client.ListOption{client.InNamespace(op.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}}
 }
 
-// workloads reads Jobs and Pods from the cache.
+// workloads reads Jobs and Pods from the cache, and Pods past the cache if it lacks the one that a
+// final result needs.
 func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	var jobs batchv1.JobList
 	if err := o.client.List(ctx, &jobs, madeFor(rec.op)...); err != nil {
@@ -71,6 +72,14 @@ func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconcili
 		return rec, err
 	}
 	rec.pods, rec.jobs = pods.Items, jobs.Items
+	if endedUnseen(rec) {
+		// The result is final, and the event of the Pod may come later than that of its Job: read
+		// past the cache.
+		if err := o.live.List(ctx, &pods, madeFor(rec.op)...); err != nil {
+			return rec, err
+		}
+		rec.pods = pods.Items
+	}
 	for i := range rec.jobs {
 		if o.resumed.isStale(&rec.jobs[i]) {
 			return rec, errStale

@@ -430,6 +430,38 @@ func (b *bench) pod(job *batchv1.Job, phase corev1.PodPhase, main corev1.Contain
 	}
 }
 
+// hidePods makes the cache lack all Pods.
+func (b *bench) hidePods() {
+	b.t.Helper()
+	cached, ok := b.c.(client.WithWatch)
+	if !ok {
+		b.t.Fatal("the client does not watch")
+	}
+	b.r.observer.client = interceptor.NewClient(cached, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, pods := list.(*corev1.PodList); pods {
+				return nil
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+}
+
+// TestOperationPodLate: a Job fails before the cache has its Pod. The result has the exit code and
+// the log.
+func TestOperationPodLate(t *testing.T) {
+	b := newBench(t)
+	b.log = "no space left\n"
+	job := b.untilJob()
+	b.pod(job, corev1.PodFailed, exited(3))
+	b.fail(job, time.Time{})
+	b.hidePods()
+	b.reconcile()
+	if o := b.operation().Status.Outputs; len(o.LogTail) != 1 || o.LogTail[0].Text != "no space left" || o.ExitCode == nil || *o.ExitCode != 3 {
+		t.Errorf("%+v", o)
+	}
+}
+
 func exited(code int32) corev1.ContainerStatus {
 	return corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}
 }
@@ -532,20 +564,12 @@ func TestOperationLastWords(t *testing.T) {
 	}
 	b.reconcile()
 	b.pod(job, corev1.PodRunning, exited(143))
-	cached := b.c
-	b.r.observer.client = interceptor.NewClient(cached.(client.WithWatch), interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			if _, pods := list.(*corev1.PodList); pods {
-				return nil
-			}
-			return c.List(ctx, list, options...)
-		},
-	})
+	b.hidePods()
 	b.reconcile()
 	if phase := b.operation().Status.Phase; phase != opsv1alpha1.PhaseRunning {
 		t.Fatalf("phase is %s, and a pod lives that the cache does not know", phase)
 	}
-	b.r.observer.client = cached
+	b.r.observer.client = b.c
 	b.reconcile()
 	if o := b.operation().Status.Outputs; len(o.LogTail) != 1 || o.LogTail[0].Text != "stopping" || o.ExitCode == nil || *o.ExitCode != 143 {
 		t.Errorf("%+v", o)

@@ -45,6 +45,15 @@ func withoutJob(rec reconciliation) bool {
 	return running(rec.op) != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Ours })
 }
 
+// endedUnseen reports whether the running Job has ended, and none of its Pods is known.
+func endedUnseen(rec reconciliation) bool {
+	run := running(rec.op)
+	return run != nil && slices.ContainsFunc(rec.jobs, func(job batchv1.Job) bool {
+		j := operation.JobOf(string(rec.op.UID), job, rec.pods)
+		return j.UID == run.UID && j.Finished() && j.Result.Pod == ""
+	})
+}
+
 func (rec reconciliation) withJob(job batchv1.Job) reconciliation {
 	rec.in.Jobs = append(slices.Clip(rec.in.Jobs), operation.JobOf(string(rec.op.UID), job, rec.pods))
 	return rec
