@@ -27,9 +27,9 @@ SUITE_pure := go test $(PURE_PACKAGES)
 SUITE_fast := nice go test -timeout=60m $(RACE) $$(go list $(FAST_PACKAGES) | grep -vxF "$$(go list $(PURE_PACKAGES))")
 # It reads files outside of its module, which the test cache ignores.
 SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../hack/promtool.sh "$(BIN)/promtool")" go test -count=1 .
-SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
+SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 -timeout=30m .
 # Tests wait most of the time, so more of them run side by side than there are processors.
-INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=45m -parallel=8
+INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=80m -parallel=8
 # While an aggregated API is away, the discovery of its control plane is incomplete. Its test takes a
 # minute and excludes all others, so it has a process and a control plane of its own.
 INTEGRATION_ALONE := ^TestAggregatedAPIAway$$
@@ -39,7 +39,7 @@ SUITE_alone = $(INTEGRATION) ./test/integration -run='$(INTEGRATION_ALONE)'
 # other tests in a third one. Each process has a control plane of its own.
 E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestSecondController|TestSecondControllerTakesOver|TestShards|TestShortOfMemory)$$
 E2E_RESTARTS := ^(TestClouds|TestHooksSurviveKill|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$$
-E2E = cd test/e2e && $(WITH_CLUSTER) ../../hack/e2e.sh '$(BIN)/e2e.test' -test.v -test.timeout=20m -test.parallel=4
+E2E = cd test/e2e && $(WITH_CLUSTER) ../../hack/e2e.sh '$(BIN)/e2e.test' -test.v -test.timeout=60m -test.parallel=4
 SUITE_failover = $(E2E) -test.run='$(E2E_FAILOVER)'
 SUITE_restarts = $(E2E) -test.run='$(E2E_RESTARTS)'
 SUITE_e2e = $(E2E) -test.skip='$(E2E_FAILOVER)|$(E2E_RESTARTS)'
@@ -50,10 +50,10 @@ SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(B
 
 # The commands of the guides, on a cluster with the real helm-controller and its CRD.
 SUITE_guide = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
-	go test $(RACE) -count=1 -timeout=15m ./test/guide
+	go test $(RACE) -count=1 -timeout=40m ./test/guide
 
 # The web page in Chromium. hack/page.sh fetches it.
-PAGE = $(WITH_CLUSTER) hack/page.sh '$(BIN)' go test $(RACE) -count=1 -timeout=10m
+PAGE = $(WITH_CLUSTER) hack/page.sh '$(BIN)' go test $(RACE) -count=1 -timeout=40m
 SUITE_page = $(PAGE) ./test/page
 
 # A tag, or the commit and whether files were changed.
