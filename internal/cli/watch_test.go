@@ -13,7 +13,9 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -39,7 +41,7 @@ func (s *shared) String() string {
 // until waits until the output contains a text n times.
 func (s *shared) until(t *testing.T, text string, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); strings.Count(s.String(), text) != n; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); strings.Count(s.String(), text) != n; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q does not occur %d times in\n%s", text, n, s.String())
 		}
@@ -56,6 +58,13 @@ func TestWatch(t *testing.T) {
 	out, code := &shared{}, make(chan int)
 	s := *w.session
 	s.Out = out
+	watching := make(chan struct{})
+	s.client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+			defer close(watching)
+			return c.Watch(ctx, list, opts...)
+		},
+	})
 	go func() {
 		cmd := Command(&s)
 		cmd.SetArgs([]string{"get", "web", "--watch"})
@@ -76,7 +85,7 @@ func TestWatch(t *testing.T) {
 		apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: helmv2.ReasonUpgradeFailed, Message: "broken"})
 	}
 	// The watch begins after the list was printed.
-	time.Sleep(200 * time.Millisecond)
+	<-watching
 	change("web", func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{"a": "b"} })
 	change("shop", fail)
 	change("web", fail)

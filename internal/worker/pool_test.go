@@ -269,12 +269,13 @@ func TestNotBegun(t *testing.T) {
 // afterwards.
 func TestTimeouts(t *testing.T) {
 	p := newPool(t, func(o *Options) { o.Size = 1 })
-	const timeout = 200 * time.Millisecond
+	// Long enough for a worker to begin, and for the last call to end.
+	const timeout = 3 * time.Second
 	entered, left := make(chan struct{}), make(chan error)
 	go func() {
 		_, err := p.Call(t.Context(), Call{Function: "ask", Timeout: timeout}, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
 			close(entered)
-			time.Sleep(2 * timeout)
+			time.Sleep(timeout + time.Second)
 			if ctx.Err() != nil {
 				t.Error("the callback was cut off")
 			}

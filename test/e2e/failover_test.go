@@ -315,7 +315,7 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 	before := versions(all)
 	// Longer than it takes to start all of them: requests in flight when a process is stopped
 	// arrive when it continues.
-	w.upgradeAll(all, "fourth", 40*time.Second)
+	w.upgradeAll(all, "fourth", 60*time.Second)
 	w.applied(all, "fourth")
 	w.labelled(len(all))
 	w.Must(a.Signal(syscall.SIGSTOP))
@@ -397,7 +397,7 @@ func TestShortOfMemory(t *testing.T) {
 	all := w.fleetOf(1, nil)
 	w.Must(w.replica("b").Start())
 	before := versions(all)
-	w.upgradeAll(all, "second", 10*time.Second)
+	w.upgradeAll(all, "second", 30*time.Second)
 	w.applied(all, "second")
 
 	w.Must(os.WriteFile(used, []byte("950\n"), 0o600))

@@ -70,7 +70,7 @@ func TestShards(t *testing.T) {
 
 	// Moved while they are upgraded, and back.
 	before = versions(all)
-	w.upgradeAll(all, "third", 5*time.Second)
+	w.upgradeAll(all, "third", 30*time.Second)
 	w.applied(all, "third")
 	for i, hr := range all {
 		w.move(hr, map[bool]string{true: "one", false: "two"}[i < len(moved)])

@@ -91,7 +91,7 @@ func (w world) eventCount(hr *helmv2.HelmRelease, reason string) (times int) {
 // untilEventCount waits for a number of events with a reason.
 func (w world) untilEventCount(hr *helmv2.HelmRelease, reason string, times int) {
 	w.Helper()
-	for deadline := time.Now().Add(shortly); w.eventCount(hr, reason) < times && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); w.eventCount(hr, reason) < times && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	w.equal("events "+reason, w.eventCount(hr, reason), times)

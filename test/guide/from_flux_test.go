@@ -74,8 +74,8 @@ func TestFromFlux(t *testing.T) {
 		t.Errorf("helm-controller keeps the condition %v", c)
 	}
 	p.ended(t, 5)
-	w.cutShort(ours, "20s")
-	w.cutShort(reference, "21s")
+	w.cutShort(ours, "45s")
+	w.cutShort(reference, "46s")
 }
 
 // cutShort switches to the controller of an image while the upgrade of web waits for Pods, which

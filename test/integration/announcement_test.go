@@ -51,6 +51,8 @@ func TestAnnouncedForDeleted(t *testing.T) {
 			}
 			meanwhile.Store(&deleted)
 			answered := make(chan int, 1)
+			// Before the controller starts, so that no event of the source reconciles a second time.
+			w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
 			var sent atomic.Int32
 			mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
 				return transport(func(req *http.Request) (*http.Response, error) {
@@ -79,7 +81,6 @@ func TestAnnouncedForDeleted(t *testing.T) {
 					return resp, err
 				})
 			}})
-			w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
 			hr := w.release("web", nil, mine)
 			if again {
 				if code := <-answered; code != http.StatusConflict {

@@ -200,7 +200,7 @@ func TestReadySaysWhy(t *testing.T) {
 			done := make(chan error, 1)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			edit := []func(*helmv2.HelmRelease){func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Second} }}
+			edit := []func(*helmv2.HelmRelease){func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: 30 * time.Second} }}
 			if tc.object == nil {
 				w.account("tenant", "secrets")
 				edit = append(edit, as("tenant"))
@@ -256,7 +256,7 @@ func TestReadyNamesTheFailure(t *testing.T) {
 	t.Parallel()
 	yes := true
 	impatient := func(hr *helmv2.HelmRelease) {
-		hr.Spec.Timeout = &metav1.Duration{Duration: time.Second}
+		hr.Spec.Timeout = &metav1.Duration{Duration: 15 * time.Second}
 		hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{RemediateLastFailure: &yes}}
 		hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: &yes}}
 	}

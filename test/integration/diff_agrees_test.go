@@ -290,6 +290,9 @@ func (a *agreement) upgrade(refused bool) {
 		a.publish("app", fmt.Sprintf("1.%d.0", a.next), a.archive(a.next))
 		a.chart = a.next
 	}
+	attempted := func(hr *helmv2.HelmRelease) bool {
+		return strings.HasPrefix(hr.Status.LastAttemptedRevision, fmt.Sprintf("1.%d.0", a.chart))
+	}
 	spec := a.hr.Spec
 	a.must(suite.client.Get(a.t.Context(), client.ObjectKeyFromObject(a.hr), a.hr))
 	// A merge patch would remove values that are null.
@@ -297,15 +300,17 @@ func (a *agreement) upgrade(refused bool) {
 	a.must(suite.client.Update(a.t.Context(), a.hr))
 	if refused {
 		a.until(a.hr, "a failure", func(hr *helmv2.HelmRelease) bool {
-			return hr.Status.ObservedGeneration == hr.Generation && condition(hr, helmv2.ConditionReady).Status == metav1.ConditionFalse
+			return attempted(hr) && hr.Status.ObservedGeneration == hr.Generation && condition(hr, helmv2.ConditionReady).Status == metav1.ConditionFalse
 		})
 	} else {
+		// The controller may read the HelmRelease before the chart.
+		a.until(a.hr, "the attempt", attempted)
 		a.untilReady(a.hr)
 	}
 	// The next changes are made one after another, and not applied before the diff.
 	a.edit(a.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	a.until(a.hr, "the suspension", func(hr *helmv2.HelmRelease) bool {
-		return !hr.Spec.Suspend || condition(hr, "Reconciling").Status != metav1.ConditionTrue
+		return hr.Status.ObservedGeneration == hr.Generation && condition(hr, "Reconciling").Status != metav1.ConditionTrue
 	})
 }
 

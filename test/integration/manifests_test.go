@@ -43,8 +43,10 @@ import (
 func emptyCluster(t *testing.T) {
 	t.Helper()
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "source-crds")},
-		ErrorIfCRDPathMissing: true,
+		CRDDirectoryPaths:        []string{filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "source-crds")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 	}
 	before := suite
 	elsewhere, err := env.Start()

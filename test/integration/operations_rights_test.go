@@ -81,7 +81,9 @@ func TestOperationRights(t *testing.T) {
 	if err := person.Create(t.Context(), draft); !apierrors.IsForbidden(err) {
 		t.Fatalf("they may do more than they should: %v", err)
 	}
+	w.untilAllowed(config.Impersonate.UserName, rule(opsv1alpha1.Group, []string{"operations"}, []string{"create"}))
 	asked := suite.client
+	t.Cleanup(func() { suite.client = asked })
 	suite.client = person
 	op := w.operate(hr, "first")
 	other := w.operate(hr, "strong", func(op *opsv1alpha1.Operation) { op.Spec.Parameters.HookName = "strong" })
@@ -122,7 +124,9 @@ func TestOperationsComeLater(t *testing.T) {
 		CRDDirectoryPaths: []string{
 			filepath.Join(crds, "helm.toolkit.fluxcd.io_helmreleases.yaml"), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "source-crds"),
 		},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 	}
 	elsewhere, err := env.Start()
 	if err != nil {
@@ -161,7 +165,7 @@ func TestOperationsComeLater(t *testing.T) {
 	if newest(hr) != 2 {
 		t.Errorf("revision %d", newest(hr))
 	}
-	_, err = envtest.InstallCRDs(elsewhere, envtest.CRDInstallOptions{Paths: []string{filepath.Join(crds, "ops.vworkspace.io_operations.yaml")}})
+	_, err = envtest.InstallCRDs(elsewhere, envtest.CRDInstallOptions{MaxTime: patience, Paths: []string{filepath.Join(crds, "ops.vworkspace.io_operations.yaml")}})
 	w.must(err)
 	op := w.operate(hr, "late")
 	w.succeed(op)

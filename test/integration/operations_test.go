@@ -35,7 +35,7 @@ func TestOperation(t *testing.T) {
 	}
 	w.endPod(job, pod, 0)
 	w.tidy(op)
-	if op.Status.Phase != opsv1alpha1.PhaseSucceeded || op.Status.Outputs.ExitCode == nil || *op.Status.Outputs.ExitCode != 0 || op.Status.Outputs.LogsRef.Name != pod.Name {
+	if op.Status.Phase != opsv1alpha1.PhaseSucceeded || op.Status.Outputs.ExitCode == nil || *op.Status.Outputs.ExitCode != 0 || op.Status.Outputs.LogsRef == nil || op.Status.Outputs.LogsRef.Name != pod.Name {
 		t.Errorf("status is %+v", op.Status)
 	}
 	if r := op.Status.Outputs.Release; r == nil || r.Name != "web" || r.Revision != 1 || r.Namespace != w.namespace {
@@ -113,12 +113,10 @@ func TestOperationStops(t *testing.T) {
 				c := apimeta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionCancelled)
 				return c != nil && c.Reason == opsv1alpha1.ReasonCancelling
 			})
+			untilTrue(w, "the Job to go", func() bool { return len(w.jobs(op)) == 0 })
 			w.settle(hr)
 			if hr.Annotations[opsv1alpha1.AnnotationHolder] == "" {
 				t.Error("the release is free although a pod runs")
-			}
-			if left := w.jobs(op); len(left) != 0 {
-				t.Errorf("the Job is still there: %+v", left[0].ObjectMeta)
 			}
 			// The garbage collector does not run here.
 			w.must(suite.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
@@ -236,7 +234,7 @@ func TestOperationTargets(t *testing.T) {
 	second := w.operate(hr, "by-owner", owned)
 	w.succeed(second)
 	w.untilPhase(second, opsv1alpha1.PhaseSucceeded)
-	w.release("web-2", nil, source, owner(true))
+	w.untilReady(w.release("web-2", nil, source, owner(true)))
 	third := w.operate(hr, "ambiguous", owned)
 	w.untilBlocked(third, opsv1alpha1.ReasonTargetAmbiguous, "2 HelmReleases")
 }

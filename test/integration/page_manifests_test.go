@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -54,6 +55,7 @@ func pageWithLeastPrivilege(t *testing.T, path string) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "viewer"}},
 	}))
+	w.untilAllowed("system:serviceaccount:"+w.namespace+":viewer", rule(helmv2.GroupVersion.Group, []string{"helmreleases"}, []string{"get"}))
 	release := "/releases/" + w.namespace + "/seldom"
 	for _, tc := range []struct {
 		token, route string

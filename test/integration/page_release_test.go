@@ -157,6 +157,9 @@ func (w *world) users() {
 	w.grant("admin", user("admin"), append(objects, secrets, logs)...)
 	w.grant("nosecrets", user("nosecrets"), append(objects, logs)...)
 	w.grant("nologs", user("nologs"), append(objects, secrets)...)
+	for _, name := range []string{"admin", "nosecrets", "nologs"} {
+		w.untilAllowed(name, rule("apps", []string{"deployments"}, read))
+	}
 }
 
 // changeNote changes a live object of the release, and awaits its drift.
@@ -184,8 +187,10 @@ func (w *world) failUpgrade(hr *helmv2.HelmRelease) {
 		})
 	}()
 	const note = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: note}\ndata: {message: {{ .Values.message }}}\n---\n"
-	w.publish("app", "1.1.0", pack(w.t, "note", "1.1.0", map[string]string{"templates/all.yaml": note + stageDeploy}))
+	w.publish("next", "1.1.0", pack(w.t, "note", "1.1.0", map[string]string{"templates/all.yaml": note + stageDeploy}))
+	// One write changes chart and values, so that there is one upgrade.
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef.Name = "next"
 		hr.Spec.Timeout, hr.Spec.Values = &metav1.Duration{Duration: expiry}, rawValues(w.t, map[string]any{"message": "two"})
 		// The failed revision stays, with its objects.
 		hr.Spec.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure, RetryInterval: &metav1.Duration{Duration: time.Hour}}}

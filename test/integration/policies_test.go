@@ -36,7 +36,7 @@ func (w *world) policy(name string, spec v1alpha1.ReleasePolicySpec) *v1alpha1.R
 }
 
 // policySeen is long enough for a controller to receive a policy. Nothing tells that it has.
-const policySeen = 3 * time.Second
+const policySeen = 10 * time.Second
 
 // untilHeldBy waits until a policy holds an action of a release, and checks the conditions.
 func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...string) {

@@ -224,7 +224,8 @@ func TestReleaseOfHelmControllerChangesHands(t *testing.T) {
 		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "look"}
 	})
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool {
-		return hr.Status.LastHandledReconcileAt == "look" && hr.Status.ObservedGeneration == hr.Generation
+		return hr.Status.LastHandledReconcileAt == "look" && hr.Status.ObservedGeneration == hr.Generation &&
+			condition(hr, "Ready").Status == metav1.ConditionTrue
 	})
 	if n := len(w.stored("hooked")); n != 2 || newest(hr) != 2 || condition(hr, "Ready").Status != metav1.ConditionTrue {
 		t.Fatalf("%d revisions are stored; status is %+v", n, hr.Status)

@@ -34,7 +34,11 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 	w.publish("new", "2.0.0", configMapChart(t, "2.0.0"))
 	asked, answers := make(chan string, 2*releases), make(chan struct{})
 	w.setAnswer(func(rw http.ResponseWriter, req *http.Request) {
-		asked <- req.URL.Path
+		select {
+		case asked <- req.URL.Path:
+		case <-req.Context().Done():
+			return
+		}
 		select {
 		case <-answers:
 		case <-req.Context().Done():

@@ -92,8 +92,9 @@ func run(m *testing.M) (code int, err error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(assets, "source-crds")},
 		ErrorIfCRDPathMissing: true,
-		// The API server waits for requests that are still being answered.
-		ControlPlaneStopTimeout: patience,
+		// The API server waits for requests that are still being answered when it stops.
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 	}
 	if suite.config, err = env.Start(); err != nil {
 		return 1, err

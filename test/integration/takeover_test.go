@@ -5,6 +5,7 @@ package integration
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/action"
@@ -74,8 +75,15 @@ func TestUpgradeByHandIsTakenBack(t *testing.T) {
 	_, err = up.Run("fought", c, map[string]any{"message": "theirs"})
 	w.must(err)
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "look"}
+	// The first request may be read before the revision of the other client.
+	n := 0
+	untilTrue(w, "an upgrade", func() bool {
+		n++
+		w.edit(hr, func(hr *helmv2.HelmRelease) {
+			hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: fmt.Sprint("look ", n)}
+		})
+		w.settle(hr)
+		return newest(hr) == 3
 	})
 	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {
 		return newest(hr) == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue

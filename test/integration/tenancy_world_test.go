@@ -70,8 +70,10 @@ func newTenancy(t *testing.T) *tenancy {
 		t.Fatal(err)
 	}
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "source-crds")},
-		ErrorIfCRDPathMissing: true,
+		CRDDirectoryPaths:        []string{harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "source-crds")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 	}
 	env.ControlPlane.GetAPIServer().Configure().Set("audit-policy-file", policy).Set("audit-log-path", y.audit)
 	admin, err := env.Start()

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -316,17 +317,27 @@ func (w *world) countWrites(hr *helmv2.HelmRelease, act func()) int {
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: hr.ResourceVersion, FieldSelector: "metadata.name=" + hr.Name}})
 	w.must(err)
 	counted := make(chan int)
+	var seen atomic.Value
+	seen.Store(hr.ResourceVersion)
 	go func() {
 		n := 0
 		for e := range events.ResultChan() {
 			// Ending the watch shows as an error event.
-			if e.Type != watch.Error {
-				n++
+			if e.Type == watch.Error {
+				continue
+			}
+			n++
+			if object, ok := e.Object.(client.Object); ok {
+				seen.Store(object.GetResourceVersion())
 			}
 		}
 		counted <- n
 	}()
 	act()
+	untilTrue(w, "the watch to show the last write", func() bool {
+		w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), hr))
+		return seen.Load() == hr.ResourceVersion
+	})
 	time.Sleep(200 * time.Millisecond)
 	events.Stop()
 	return <-counted

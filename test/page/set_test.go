@@ -153,7 +153,7 @@ func (s set) failing() {
 	checkout := s.install(shop, "checkout", "5.2.0", values{"replicas": 2})
 	s.worlds[shop].UntilRevision(checkout, 1)
 	s.change(checkout, values{"replicas": 2, "message": "now with the queue", "podAnnotations": values{"simulate.pintle.dev/exit-code": "1"}}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Timeout = &metav1.Duration{Duration: 5 * time.Second}
+		hr.Spec.Timeout = &metav1.Duration{Duration: 20 * time.Second}
 	})
 	s.worlds[shop].UntilCondition(checkout, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
 	w := s.worlds[observability]
@@ -173,8 +173,9 @@ func (s set) drifted() {
 	w.UntilRevision(hr, 1)
 	deployment := &appsv1.Deployment{}
 	w.Get("alerts", deployment)
+	before := deployment.DeepCopy()
 	deployment.Spec.Template.Spec.Containers[0].Image = "registry.example.com/alerts:1.4.1-hotfix"
-	w.Must(suite.Client.Update(s.Context(), deployment, client.FieldOwner("kubectl-edit")))
+	w.Must(suite.Client.Patch(s.Context(), deployment, client.MergeFrom(before), client.FieldOwner("kubectl-edit")))
 	w.UntilCondition(hr, helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected)
 }
 
