@@ -52,19 +52,6 @@ func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...stri
 	}
 }
 
-// eventsOf returns the number of events with a reason about a release.
-func (w *world) eventsOf(hr *helmv2.HelmRelease, reason string) (n int32) {
-	w.t.Helper()
-	var events corev1.EventList
-	w.must(suite.client.List(w.t.Context(), &events, client.InNamespace(hr.Namespace)))
-	for i := range events.Items {
-		if e := &events.Items[i]; e.InvolvedObject.Name == hr.Name && e.Reason == reason {
-			n += max(1, e.Count)
-		}
-	}
-	return n
-}
-
 // TestFreeze: a freeze holds upgrades and uninstalls, and its removal lets them go. Drift is
 // corrected, and a rollback on request is carried out meanwhile.
 func TestFreeze(t *testing.T) {
@@ -84,9 +71,7 @@ func TestFreeze(t *testing.T) {
 	w.ask(hr, "now", helmv2.AnnotationForceRequest)
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
 	w.expectRevisions(hr, 2)
-	if n := w.eventsOf(hr, helmv2.ReasonFrozen); n != 1 {
-		t.Errorf("%d events", n)
-	}
+	w.expectEvents(hr, helmv2.ReasonFrozen, 1)
 
 	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
 	w.untilMessage("app", "one")

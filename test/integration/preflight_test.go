@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,6 +88,8 @@ func TestPreflightExempts(t *testing.T) {
 		values map[string]any
 		edit   func(*helmv2.HelmReleaseSpec)
 		want   string
+		// timeout is actionTimeout by default.
+		timeout time.Duration
 	}{
 		"Plain": {
 			reason: "a field that does not exist is an objection", values: values("unknown", unknown), want: "the API server would refuse",
@@ -113,7 +116,7 @@ func TestPreflightExempts(t *testing.T) {
 		},
 		"HookMayHelp": {
 			reason: "a hook may delete an object that cannot be changed", values: values("selector", "two"),
-			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "pre-upgrade hooks failed",
+			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "pre-upgrade hooks failed", timeout: expiry,
 		},
 		"HookIsDisabled": {
 			reason: "a hook that does not run has no effect", values: values("selector", "two"),
@@ -138,7 +141,7 @@ func TestPreflightExempts(t *testing.T) {
 			}
 			archive := servingChart(t, tc.more)
 			b.mustRun(install, archive, nil, spec)
-			out := b.run(release.Upgrade{Timeout: time.Second}, archive, tc.values, spec)
+			out := b.run(release.Upgrade{Timeout: cmp.Or(tc.timeout, actionTimeout)}, archive, tc.values, spec)
 			if tc.want == "" {
 				b.must(out.Err)
 				return

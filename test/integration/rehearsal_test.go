@@ -178,17 +178,27 @@ func TestRehearsal(t *testing.T) {
 		}
 		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{"example.com/note": "again"} })
 	}
-	time.Sleep(time.Second)
-	for name, want := range map[string]string{
+	w.expectReports(map[string]string{
 		"synced": "", "suspended": "", "progressing": "", "upgrade": "Normal WouldUpgrade x1: ", "install": "Normal WouldInstall x1: ",
 		"rights": "Warning WouldBlock x1: ", "blocked": "Warning WouldBlock x1: ", "templated": "Warning WouldBlock x1: HelmChart '",
-	} {
+	})
+}
+
+// expectReports checks the reports about releases. Each wanted one is the start of the only report.
+// They are written in the background.
+func (w *world) expectReports(wanted map[string]string) {
+	w.t.Helper()
+	for name, want := range wanted {
+		untilTrue(w, "a report about "+name, func() bool { return want == "" || len(w.reports(name)) > 0 })
+	}
+	time.Sleep(time.Second)
+	for name, want := range wanted {
 		reports := w.reports(name)
 		if want == "" && len(reports) == 0 {
 			continue
 		}
 		if len(reports) != 1 || want == "" || !strings.HasPrefix(reports[0], want) || !strings.Contains(reports[0], "only observes") {
-			t.Errorf("the reports about %s are %q, want %q", name, reports, want)
+			w.t.Errorf("the reports about %s are %q, want %q", name, reports, want)
 		}
 	}
 }

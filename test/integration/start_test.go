@@ -6,7 +6,10 @@ package integration
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,62 +26,57 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	const releases = 30
 	w := newWorld(t)
-	// The suite's controllers ignore these.
+	// The suite's controllers ignore these. They have no charts.
 	labelled := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
-	// Each has its own chart, so that each reconciliation downloads one.
 	for i := range releases {
-		name, version := fmt.Sprintf("old-%d", i), fmt.Sprintf("1.0.%d", i)
-		w.publish(name, version, configMapChart(t, version))
-		w.release(name, nil, labelled)
+		w.release(fmt.Sprintf("old-%d", i), nil, labelled)
 	}
-	w.publish("new", "2.0.0", configMapChart(t, "2.0.0"))
-	asked, answers := make(chan string, 2*releases), make(chan struct{})
-	w.setAnswer(func(rw http.ResponseWriter, req *http.Request) {
-		select {
-		case asked <- req.URL.Path:
-		case <-req.Context().Done():
-			return
-		}
-		select {
-		case <-answers:
-		case <-req.Context().Done():
-		}
-		http.Error(rw, "not today", http.StatusInternalServerError)
-	})
-	t.Cleanup(func() { w.setAnswer(nil) })
-	// Cleanups run in reverse order: the answers must end before the controller can stop.
-	w.ownController(config{concurrent: 1})
-	var once bool
-	end := func() {
-		if !once {
-			once = true
-			close(answers)
-		}
-	}
+	begun, held := make(chan string, 2*releases), make(chan struct{})
+	// Each first reconciliation waits for the write of the finalizer.
+	w.ownController(config{concurrent: 1, wrap: func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			dir, name := path.Split(req.URL.Path)
+			if req.Method != http.MethodPatch || !strings.HasSuffix(dir, "/namespaces/"+w.namespace+"/helmreleases/") {
+				return next.RoundTrip(req)
+			}
+			select {
+			case begun <- name:
+			case <-req.Context().Done():
+				return nil, req.Context().Err()
+			}
+			select {
+			case <-held:
+			case <-req.Context().Done():
+				return nil, req.Context().Err()
+			}
+			return next.RoundTrip(req)
+		})
+	}})
+	// Cleanups run in reverse order: the writes must end before the controller can stop.
+	end := sync.OnceFunc(func() { close(held) })
 	t.Cleanup(end)
 
-	order := []string{w.next(asked)}
+	order := []string{w.next(begun)}
 	w.release("new", nil, labelled)
-	for len(order) < releases && !slices.Contains(order, "/new-2.0.0.tgz") {
-		// Time for the controller to receive the new one, a hundred times as long as needed.
-		time.Sleep(100 * time.Millisecond)
-		answers <- struct{}{}
-		order = append(order, w.next(asked))
+	// Time for the controller to receive the new one. Few others begin while the writes are held.
+	time.Sleep(5 * time.Second)
+	end()
+	for !slices.Contains(order, "new") {
+		order = append(order, w.next(begun))
 	}
-	if !slices.Contains(order, "/new-2.0.0.tgz") {
+	if len(order) > releases {
 		t.Errorf("the new release was not reconciled before the %d old ones: %v", releases, order)
 	}
-	end()
 }
 
-// next returns the next downloaded file.
-func (w *world) next(asked <-chan string) string {
+// next returns the next release whose reconciliation begins.
+func (w *world) next(begun <-chan string) string {
 	w.t.Helper()
 	select {
-	case path := <-asked:
-		return path
+	case name := <-begun:
+		return name
 	case <-time.After(patience):
-		w.t.Fatalf("waited %s in vain for a request", patience)
+		w.t.Fatalf("waited %s in vain for a reconciliation", patience)
 	}
 	return ""
 }

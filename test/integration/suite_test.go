@@ -145,7 +145,7 @@ func startController(c config) (stop func() error, err error) {
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
 		Cache:      controller.Cache(labels.SelectorFromSet(labels.Set{watchLabel: "Enabled"})),
-		Client:     controller.Client(),
+		Client:     controller.Client(), GracefulShutdownTimeout: new(patience),
 	}
 	if err := c.see(&opts); err != nil {
 		return nil, err

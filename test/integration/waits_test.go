@@ -138,6 +138,11 @@ func TestWaitsWithoutWatching(t *testing.T) {
 	config.Impersonate = rest.ImpersonationConfig{UserName: "blind-" + b.namespace}
 	b.conn, err = cluster.Connect(config)
 	b.must(err)
+	blind, err := client.New(config, client.Options{})
+	b.must(err)
+	untilTrue(b.world, "the permissions", func() bool {
+		return blind.List(t.Context(), &corev1.SecretList{}, client.InNamespace(b.namespace)) == nil
+	})
 	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": stageDeploy})
 	done := make(chan error, 1)
 	go func() { done <- b.rollOut(t.Context(), 3) }()
