@@ -138,7 +138,7 @@ func TestCostlyValues(t *testing.T) {
 	for _, unit := range []string{"a=", "a:", "a: ", "://", "://a?b=", "a=b;", "a=\n", "aaaa=bbbb\n", "[", "{a: ", "- ", "#\n", "YWFh", "? ", "&a *a ", "%41", "\"", "a@", "://u:p@h/?a=b&", "a\r", "---\n"} {
 		start := time.Now()
 		parts := Rules{}.parts([]string{strings.Repeat(unit, size/len(unit))})
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%q: %d parts after %s", unit, len(parts), took)
 		} else {
 			t.Logf("%q: %d parts after %s", unit, len(parts), took)

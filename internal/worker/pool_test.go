@@ -169,7 +169,7 @@ func TestContextEnds(t *testing.T) {
 	for _, name := range []string{"loop", "sleep"} {
 		p := newPool(t, nil)
 		before := pid(t, p)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_, err := p.Call(ctx, Call{Function: name}, nil)
 		if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline || !errors.Is(err, context.DeadlineExceeded) {
@@ -271,7 +271,7 @@ func TestTimeouts(t *testing.T) {
 	p := newPool(t, func(o *Options) { o.Size = 1 })
 	// Long enough for a worker to begin, and for the last call to end.
 	const timeout = 3 * time.Second
-	entered, left := make(chan struct{}), make(chan error)
+	entered, left := make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := p.Call(t.Context(), Call{Function: "ask", Timeout: timeout}, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
 			close(entered)
@@ -283,7 +283,11 @@ func TestTimeouts(t *testing.T) {
 		})
 		left <- err
 	}()
-	<-entered
+	select {
+	case <-entered:
+	case err := <-left:
+		t.Fatalf("before the callback: %v", err)
+	}
 	queued := make(chan error)
 	go func() {
 		_, err := p.Call(t.Context(), Call{Function: "upper", Timeout: timeout}, nil)
@@ -295,7 +299,7 @@ func TestTimeouts(t *testing.T) {
 	if err := <-queued; err != nil {
 		t.Errorf("the call behind it in the queue: %v", err)
 	}
-	_, err := p.Call(t.Context(), Call{Function: "loop", Timeout: timeout}, nil)
+	_, err := p.Call(t.Context(), Call{Function: "loop", Timeout: 200 * time.Millisecond}, nil)
 	if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline {
 		t.Errorf("got %v", err)
 	}
@@ -309,7 +313,7 @@ func TestQueueTimeout(t *testing.T) {
 	var mu sync.Mutex
 	var waited []time.Duration
 	p := newPool(t, func(o *Options) {
-		o.Size, o.QueueTimeout = 1, 100*time.Millisecond
+		o.Size, o.QueueTimeout = 1, 2*time.Second
 		o.Waited = func(d time.Duration) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -326,7 +330,7 @@ func TestQueueTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	none, ok := errors.AsType[*Unavailable](late)
-	if !ok || none.Cause != "all of them were busy for 100ms" || none.Since.Before(begin) || time.Since(none.Since) < p.options.QueueTimeout {
+	if !ok || none.Cause != "all of them were busy for 2s" || none.Since.Before(begin) || time.Since(none.Since) < p.options.QueueTimeout {
 		t.Errorf("got %v", late)
 	}
 	if stats := p.Stats(); stats.Queued != 0 || stats.Calls != 1 || len(stats.Deaths) != 0 {

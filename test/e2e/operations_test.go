@@ -87,11 +87,11 @@ func (w world) nextcloud() *helmv2.HelmRelease {
 	owner := w.ApplicationInstance("nextcloud-myteam")
 	c := &helmchart.Chart{
 		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "nextcloud", Version: "5.0.0"},
-		Values:   map[string]any{"delay": "1s"},
+		Values:   map[string]any{"delay": "10s"},
 		Templates: []*helmchart.File{
 			{Name: "templates/objects.yaml", Data: []byte(nextcloudObjects)},
 			{Name: "templates/hook.yaml", Data: []byte(nextcloudHook)},
-			{Name: "templates/fails.yaml", Data: fmt.Appendf(nil, simpleHook, "fails", "pre-rollback", `simulate.pintle.dev/exit-code: "3"`)},
+			{Name: "templates/fails.yaml", Data: fmt.Appendf(nil, simpleHook, "fails", "pre-rollback", `simulate.pintle.dev/exit-code: "3", simulate.pintle.dev/delay: "5s"`)},
 			{Name: "templates/hangs.yaml", Data: fmt.Appendf(nil, simpleHook, "hangs", "pre-rollback", `simulate.pintle.dev/hang: "true"`)},
 			{Name: "templates/slow.yaml", Data: fmt.Appendf(nil, simpleHook, "slow", "pre-rollback", `simulate.pintle.dev/delay: "700ms"`)},
 			{Name: "templates/before.yaml", Data: fmt.Appendf(nil, simpleHook, "before", "pre-install", "")},
@@ -187,7 +187,8 @@ func TestOperationDocument(t *testing.T) {
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
 		w.checkOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
 		c := apimeta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionFailed)
-		if !strings.Contains(c.Message, "exit code 3") || *op.Status.Outputs.ExitCode != 3 {
+		code := op.Status.Outputs.ExitCode
+		if c == nil || !strings.Contains(c.Message, "exit code 3") || code == nil || *code != 3 {
 			t.Errorf("status is %+v", op.Status)
 		}
 	})

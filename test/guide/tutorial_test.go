@@ -171,13 +171,26 @@ func (p tutorial) console(text string) string {
 		for ; i < len(lines) && !strings.HasPrefix(lines[i], "$ "); i++ {
 			before += lines[i]
 		}
-		if now := p.run(command); normal(now) == normal(before) {
-			result.WriteString(before)
-		} else {
-			result.WriteString(now)
-		}
+		result.WriteString(p.output(command, before))
 	}
 	return result.String()
+}
+
+// readOnly are commands that may be repeated.
+var readOnly = regexp.MustCompile(`^kubectl (pintle )?(get|tree|why|history|plan) `)
+
+// output runs a command and returns its output, or the one before if they differ in generated parts
+// only. Events are written later than the condition that the page waits for, so commands that only
+// read are repeated.
+func (p tutorial) output(command, before string) string {
+	now := p.run(command)
+	for deadline := time.Now().Add(time.Minute); normal(now) != normal(before); now = p.run(command) {
+		if !readOnly.MatchString(command) || time.Now().After(deadline) {
+			return now
+		}
+		time.Sleep(time.Second)
+	}
+	return before
 }
 
 // generated are the parts of an output that differ from run to run.

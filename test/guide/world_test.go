@@ -103,7 +103,7 @@ func (w *world) releases() {
 	w.run("kubectl apply --namespace apps -f releases.yaml")
 	w.run("kubectl wait helmrelease --namespace apps --all --for=condition=Ready --timeout=2m")
 	w.run(`kubectl patch helmrelease broken --namespace apps --type=merge \
-	  --patch '{"spec":{"values":{"podAnnotations":{"simulate.pintle.dev/ready":"never"}}}}'
+	  --patch '{"spec":{"timeout":"20s","values":{"podAnnotations":{"simulate.pintle.dev/ready":"never"}}}}'
 	kubectl wait helmrelease broken --namespace apps --for=condition=Stalled --timeout=2m
 	kubectl patch helmrelease paused --namespace apps --type=merge --patch '{"spec":{"suspend":true}}'`)
 }

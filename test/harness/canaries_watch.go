@@ -89,6 +89,8 @@ const (
 	again = 300 * time.Millisecond
 	// catchUpSeconds is the timeout of a watch that only reads past events.
 	catchUpSeconds = int64(1)
+	// catchUpTimeout limits the attempts. A slow API server may not begin a watch in a second.
+	catchUpTimeout = time.Minute
 )
 
 // follow watches until ctx ends.
@@ -107,6 +109,21 @@ func (w *canaryWatch) follow(ctx context.Context) {
 // catchUp returns when all past events have been read. It may run concurrently with follow, since
 // reading an event twice does no harm.
 func (w *canaryWatch) catchUp(ctx context.Context) error {
+	for deadline := time.Now().Add(catchUpTimeout); ; {
+		err := w.readPast(ctx)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(again):
+		}
+	}
+}
+
+// readPast is one attempt of catchUp.
+func (w *canaryWatch) readPast(ctx context.Context) error {
 	seconds := catchUpSeconds
 	once := &canaryWatch{canaryKind: w.canaryKind, canaries: w.canaries, version: w.at()}
 	err := once.watch(ctx, &seconds)

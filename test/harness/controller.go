@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// stopTimeout is how long the controller may take to end before it is killed.
-const stopTimeout = 30 * time.Second
+// stopTimeout is how long a last scrape and the end of the controller may take before it is killed.
+const stopTimeout = 120 * time.Second
 
 // Controller runs the controller as a process, which may be restarted. The output of all its
 // processes goes to one file.

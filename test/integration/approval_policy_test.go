@@ -68,6 +68,7 @@ func (w *world) person(name string, rules ...rbacv1.PolicyRule) client.Client {
 	config := rest.CopyConfig(suite.config)
 	config.Impersonate.UserName = name + "-" + w.namespace
 	w.grant(name, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: config.Impersonate.UserName}, rules...)
+	w.untilAllowed(config.Impersonate.UserName, rules[0]) // all are in one Role
 	person, err := client.New(config, client.Options{Scheme: controller.Scheme()})
 	w.must(err)
 	return person

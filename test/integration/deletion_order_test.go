@@ -40,11 +40,17 @@ func TestDeletionInOrder(t *testing.T) {
 	from := func(source string) func(*helmv2.HelmRelease) {
 		return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = source }
 	}
+	pair := func(i int) client.MatchingLabels { return client.MatchingLabels{"pair": fmt.Sprint(i)} }
 	var operators, resources []*helmv2.HelmRelease
 	for i := range pairs {
-		name := fmt.Sprintf("operator-%d", i)
-		operators = append(operators, w.release(name, nil, from("operator")))
-		resources = append(resources, w.release(fmt.Sprintf("resource-%d", i), map[string]any{"operator": name}, from("resource"), func(hr *helmv2.HelmRelease) {
+		// Both are deleted by one request, in the order of their names.
+		name, resource := fmt.Sprintf("operator-%d", i), fmt.Sprintf("resource-%d", i)
+		if i%2 == 1 {
+			resource = fmt.Sprintf("custom-%d", i)
+		}
+		labelled := func(hr *helmv2.HelmRelease) { hr.Labels = pair(i) }
+		operators = append(operators, w.release(name, nil, from("operator"), labelled))
+		resources = append(resources, w.release(resource, map[string]any{"operator": name}, from("resource"), labelled, func(hr *helmv2.HelmRelease) {
 			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: name}}
 			hr.Spec.Timeout = &metav1.Duration{Duration: patience}
 		}))
@@ -54,12 +60,7 @@ func TestDeletionInOrder(t *testing.T) {
 		w.untilReady(resources[i])
 	}
 	for i := range pairs {
-		first, second := operators[i], resources[i]
-		if i%2 == 1 {
-			first, second = second, first
-		}
-		w.must(suite.client.Delete(t.Context(), first))
-		w.must(suite.client.Delete(t.Context(), second))
+		w.must(suite.client.DeleteAllOf(t.Context(), &helmv2.HelmRelease{}, client.InNamespace(w.namespace), pair(i)))
 	}
 	w.takeOff()
 	for i := range pairs {
@@ -137,8 +138,7 @@ func TestDeletionOfACycle(t *testing.T) {
 	w.untilReady(one)
 	w.untilReady(two)
 	w.edit(one, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "two"}} })
-	w.must(suite.client.Delete(t.Context(), one))
-	w.must(suite.client.Delete(t.Context(), two))
+	w.must(suite.client.DeleteAllOf(t.Context(), &helmv2.HelmRelease{}, client.InNamespace(w.namespace)))
 	w.untilGone(one)
 	w.untilGone(two)
 	w.warned(one, helmv2.EventReasonDependentsLeft, "cycle "+w.namespace+"/base -> "+w.namespace+"/two -> "+w.namespace+"/base")

@@ -266,9 +266,10 @@ func TestReadyNamesTheFailure(t *testing.T) {
 	begins := func(t *testing.T, w *world, hr *helmv2.HelmRelease, reason string) {
 		t.Helper()
 		w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
-		ready := condition(hr, helmv2.ConditionReady)
-		if ready.Reason != reason || !strings.HasPrefix(ready.Message, "Deployment "+w.namespace+"/app: NotReady: ") {
-			t.Errorf("Ready is %s: %s", ready.Reason, ready.Message)
+		failure := "Deployment " + w.namespace + "/app: NotReady: "
+		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, reason, failure)
+		if message := condition(hr, helmv2.ConditionReady).Message; !strings.HasPrefix(message, failure) {
+			t.Errorf("Ready says %s", message)
 		}
 	}
 	t.Run("Uninstall", func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -294,10 +295,12 @@ func (a *agreement) upgrade(refused bool) {
 		return strings.HasPrefix(hr.Status.LastAttemptedRevision, fmt.Sprintf("1.%d.0", a.chart))
 	}
 	spec := a.hr.Spec
-	a.must(suite.client.Get(a.t.Context(), client.ObjectKeyFromObject(a.hr), a.hr))
 	// A merge patch would remove values that are null.
-	a.hr.Spec = spec
-	a.must(suite.client.Update(a.t.Context(), a.hr))
+	a.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		a.must(suite.client.Get(a.t.Context(), client.ObjectKeyFromObject(a.hr), a.hr))
+		a.hr.Spec = spec
+		return suite.client.Update(a.t.Context(), a.hr)
+	}))
 	if refused {
 		a.until(a.hr, "a failure", func(hr *helmv2.HelmRelease) bool {
 			return attempted(hr) && hr.Status.ObservedGeneration == hr.Generation && condition(hr, helmv2.ConditionReady).Status == metav1.ConditionFalse
@@ -307,7 +310,12 @@ func (a *agreement) upgrade(refused bool) {
 		a.until(a.hr, "the attempt", attempted)
 		a.untilReady(a.hr)
 	}
-	// The next changes are made one after another, and not applied before the diff.
+	a.suspend()
+}
+
+// suspend lets the next changes be made one after another, and not applied before the diff.
+func (a *agreement) suspend() {
+	a.t.Helper()
 	a.edit(a.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	a.until(a.hr, "the suspension", func(hr *helmv2.HelmRelease) bool {
 		return hr.Status.ObservedGeneration == hr.Generation && condition(hr, "Reconciling").Status != metav1.ConditionTrue
@@ -341,7 +349,7 @@ func TestDiffAgrees(t *testing.T) {
 		hr.Spec.Upgrade = &helmv2.Upgrade{DisableWait: true, CRDs: helmv2.CRDsCreateReplace}
 	})
 	a.untilReady(a.hr)
-	a.edit(a.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
+	a.suspend()
 	agreed := 0
 	for i := range changesToAgree {
 		if a.agrees(i) {

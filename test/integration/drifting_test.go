@@ -155,6 +155,7 @@ func TestDriftWarned(t *testing.T) {
 		t.Errorf("Ready is %+v", condition(hr, "Ready"))
 	}
 	w.settle(hr)
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed")
 	before := w.driftEvents(hr)
 	w.ask(hr, "look again")
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "look again" })
@@ -229,6 +230,7 @@ func TestDriftQuiet(t *testing.T) {
 			t.Fatalf("resourceVersion %s after %s: %v", d.ResourceVersion, version, d.ManagedFields)
 		}
 	}
+	w.untilEvent(hr, "Normal", helmv2.ReasonDriftCeded)
 	if events := w.driftEvents(hr); len(events) != 1 || len(events[helmv2.ReasonDriftCeded]) != 1 {
 		t.Fatalf("events %q", events)
 	}

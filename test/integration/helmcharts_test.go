@@ -74,7 +74,7 @@ func TestHelmChartOfARelease(t *testing.T) {
 		"Created HelmChart/"+key.String()+" with SourceRef 'HelmRepository/"+w.namespace+"/repo'")
 	w.fill(key, "1.0.0")
 	w.untilReady(hr)
-	if w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonArtifactFailed) {
+	if w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonArtifactFailed, "could not get Source object") {
 		t.Error("a HelmChart that was made just now is no failure")
 	}
 

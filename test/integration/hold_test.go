@@ -144,9 +144,11 @@ func TestHoldEnds(t *testing.T) {
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.revised([]string{"one", "two"})
-	until := time.Now().Add(20 * time.Second).Truncate(time.Second)
+	until := time.Now().Add(time.Hour)
 	w.annotate(hr, helmv2.AnnotationRollbackTo, "1", helmv2.AnnotationRollbackUntil, until.Format(time.RFC3339))
 	w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, "until "+until.UTC().Format(time.RFC3339))
+	until = time.Now().Add(5 * time.Second).Truncate(time.Second)
+	w.annotate(hr, helmv2.AnnotationRollbackUntil, until.Format(time.RFC3339))
 	w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionFalse, helmv2.ReasonRollbackExpired, helmv2.AnnotationRollbackUntil, "is over")
 	if time.Now().Before(until) {
 		t.Error("the hold has ended too early")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ const completedJob = `{startTime: "2026-01-01T00:00:00Z", completionTime: "2026-
 // A hook that ends during the outage has ended in time if the read after the outage shows that.
 func TestHookTimeoutInOutage(t *testing.T) {
 	t.Parallel()
-	const timeout = 12 * time.Second
+	const timeout = 24 * time.Second
 	for name, status := range map[string]string{"Running": "", "Completed": completedJob} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +37,12 @@ func TestHookTimeoutInOutage(t *testing.T) {
 			var down atomic.Bool
 			// read is when the API server answers a read of the hook after the outage.
 			var read atomic.Pointer[time.Time]
+			watched := make(chan struct{})
+			var once sync.Once
 			p := b.proxied(func(r faultproxy.Request) faultproxy.Fault {
+				if r.Watch() && r.Resource == "jobs" {
+					once.Do(func() { close(watched) })
+				}
 				if down.Load() && r.Verb == http.MethodGet && r.Resource == "jobs" {
 					now := time.Now()
 					read.CompareAndSwap(nil, &now)
@@ -45,7 +51,7 @@ func TestHookTimeoutInOutage(t *testing.T) {
 			})
 			b.connect(p)
 			done := make(chan error, 1)
-			go func() { done <- b.outage(p, &down, timeout, status) }()
+			go func() { done <- b.outage(p, watched, &down, timeout, status) }()
 			out := b.run(release.Install{Timeout: timeout}, pack(t, "note", "1.0.0", map[string]string{"templates/hook.yaml": hookOfApp}), nil, helmv2.HelmReleaseSpec{})
 			ended := time.Now()
 			b.must(<-done)
@@ -70,19 +76,23 @@ func TestHookTimeoutInOutage(t *testing.T) {
 	}
 }
 
-// outage waits for the Job and lets the API server be away for longer than a timeout. The Job gets
-// the status meanwhile.
-func (b *bench) outage(p *proxied, down *atomic.Bool, timeout time.Duration, status string) error {
+// outage waits until the Job is watched, and lets the API server be away for longer than a timeout.
+// The Job gets the status meanwhile.
+func (b *bench) outage(p *proxied, watched <-chan struct{}, down *atomic.Bool, timeout time.Duration, status string) error {
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
 	if err := b.happen(ctx, &batchv1.Job{}, happens{}); err != nil {
 		return err
 	}
-	time.Sleep(300 * time.Millisecond)
-	down.Store(true)
+	select {
+	case <-watched:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if err := p.Close(); err != nil {
 		return err
 	}
+	down.Store(true)
 	if err := b.happen(ctx, &batchv1.Job{}, happens{status: status}); err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// noMissedDeletion is less than the 30 seconds after which a wait reads an object of which
-// no event came. A machine with other work may take as long, but does not read.
-const noMissedDeletion = 20 * time.Second
+// noMissedDeletion is the time after which a wait reads an object of which no event came: a wait
+// that misses a deletion takes longer.
+const noMissedDeletion = 30 * time.Second
 
 // hookChart has a Pod and a Job as hooks of upgrades, with one delete policy.
 func hookChart(t *testing.T, policy string) []byte {

@@ -72,16 +72,20 @@ func (w *world) space(name string, resources ...string) string {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + name}}
 	w.must(client.IgnoreAlreadyExists(suite.client.Create(w.t.Context(), ns)))
 	if len(resources) > 0 {
-		meta := metav1.ObjectMeta{Namespace: ns.Name, Name: "tenant"}
-		w.must(suite.client.Create(w.t.Context(), &rbacv1.Role{
-			ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"*"}}},
-		}))
-		w.must(suite.client.Create(w.t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"}},
-		}))
+		w.letTenant(ns.Name, rule("", resources, []string{"*"}))
 	}
 	return ns.Name
+}
+
+// letTenant gives the ServiceAccount tenant a right in another namespace.
+func (w *world) letTenant(namespace string, right rbacv1.PolicyRule) {
+	w.t.Helper()
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}
+	w.must(suite.client.Create(w.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{right}}))
+	w.must(suite.client.Create(w.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"}},
+	}))
 }
 
 // TestMoveKeepsWhatCannotBeInstalled: a release that cannot be installed at its new place stays,
@@ -128,11 +132,9 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 		"StorageReadOnly": {
 			"records may be read there, and not created",
 			func(w *world) {
-				w.space("-storage", "secrets")
-				role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace + "-storage", Name: "tenant"}}
-				w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(role), role))
-				role.Rules[0].Verbs = []string{"get", "list", "update", "delete"}
-				w.must(suite.client.Update(w.t.Context(), role))
+				storage, reads := w.space("-storage"), rule("", []string{"secrets"}, []string{"get", "list", "update", "delete"})
+				w.letTenant(storage, reads)
+				w.untilAllowedIn(storage, "system:serviceaccount:"+w.namespace+":tenant", reads)
 			},
 			func(w *world) edit {
 				return func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = w.namespace + "-storage" }

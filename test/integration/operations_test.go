@@ -35,10 +35,11 @@ func TestOperation(t *testing.T) {
 	}
 	w.endPod(job, pod, 0)
 	w.tidy(op)
-	if op.Status.Phase != opsv1alpha1.PhaseSucceeded || op.Status.Outputs.ExitCode == nil || *op.Status.Outputs.ExitCode != 0 || op.Status.Outputs.LogsRef == nil || op.Status.Outputs.LogsRef.Name != pod.Name {
-		t.Errorf("status is %+v", op.Status)
+	o := op.Status.Outputs
+	if op.Status.Phase != opsv1alpha1.PhaseSucceeded || o == nil || o.ExitCode == nil || *o.ExitCode != 0 || o.LogsRef == nil || o.LogsRef.Name != pod.Name {
+		t.Fatalf("status is %+v", op.Status)
 	}
-	if r := op.Status.Outputs.Release; r == nil || r.Name != "web" || r.Revision != 1 || r.Namespace != w.namespace {
+	if r := o.Release; r == nil || r.Name != "web" || r.Revision != 1 || r.Namespace != w.namespace {
 		t.Errorf("the release is %+v", r)
 	}
 	w.until(hr, "to be free", func(hr *helmv2.HelmRelease) bool {
@@ -80,7 +81,7 @@ func TestOperationFails(t *testing.T) {
 	w.endPod(job, w.runPod(job), 3)
 	w.tidy(op)
 	o := op.Status.Outputs
-	if op.Status.Phase != opsv1alpha1.PhaseFailed || o.ExitCode == nil || *o.ExitCode != 3 || o.Reason != opsv1alpha1.ResultBackoffLimitExceeded {
+	if op.Status.Phase != opsv1alpha1.PhaseFailed || o == nil || o.ExitCode == nil || *o.ExitCode != 3 || o.Reason != opsv1alpha1.ResultBackoffLimitExceeded {
 		t.Errorf("status is %+v", op.Status)
 	}
 	if !apimeta.IsStatusConditionTrue(op.Status.Conditions, opsv1alpha1.ConditionFailed) {

@@ -73,10 +73,15 @@ func (w *world) grantReads(user string, rules ...rbacv1.PolicyRule) {
 // untilAllowed waits until the API server has noticed a new right: reviews before are cached for 30 s.
 func (w *world) untilAllowed(user string, right rbacv1.PolicyRule) {
 	w.t.Helper()
+	w.untilAllowedIn(w.namespace, user, right)
+}
+
+func (w *world) untilAllowedIn(namespace, user string, right rbacv1.PolicyRule) {
+	w.t.Helper()
 	untilTrue(w, "the right of "+user, func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: w.namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
+				Namespace: namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
 			},
 		}}
 		w.must(suite.client.Create(w.t.Context(), review))

@@ -194,6 +194,11 @@ func (p *pages) addVisitors() {
 	p.bind(editor, edit, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: p.namespace, Name: editor})
 	p.bind(guest, view, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: p.namespace + "-guest"})
 	p.bind("helm-release", release, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: p.namespace, Name: "helm-release"})
+	accounts := "system:serviceaccount:" + p.namespace + ":"
+	for _, user := range []string{accounts + viewer, accounts + editor, p.namespace + "-guest"} {
+		p.untilAllowed(user, view)
+	}
+	p.untilAllowed(accounts+"helm-release", release)
 }
 
 // bind gives a subject a right in the namespace of the test.

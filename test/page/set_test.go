@@ -152,7 +152,11 @@ func (s set) failing() {
 	}).serve(s.T)
 	checkout := s.install(shop, "checkout", "5.2.0", values{"replicas": 2})
 	s.worlds[shop].UntilRevision(checkout, 1)
-	s.change(checkout, values{"replicas": 2, "message": "now with the queue", "podAnnotations": values{"simulate.pintle.dev/exit-code": "1"}}, func(hr *helmv2.HelmRelease) {
+	s.change(checkout, values{
+		"replicas": 2, "message": "now with the queue", "podAnnotations": values{"simulate.pintle.dev/exit-code": "1"},
+		// The timeout applies to a hook as well.
+		"hook": values{"enabled": false},
+	}, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout = &metav1.Duration{Duration: 20 * time.Second}
 	})
 	s.worlds[shop].UntilCondition(checkout, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
@@ -240,7 +244,10 @@ const operation = `{"apiVersion": "ops.vworkspace.io/v1alpha1", "kind": "Operati
 // operations runs an Operation that succeeds, and one that fails.
 func (s set) operations() {
 	s.Helper()
-	exports := s.install(shop, "exports", "0.9.0", values{"hook": values{"podAnnotations": values{"simulate.pintle.dev/exit-code": "3"}}})
+	// A Pod that fails at once may be seen later than the failure of its Job.
+	exports := s.install(shop, "exports", "0.9.0", values{"hook": values{"podAnnotations": values{
+		"simulate.pintle.dev/exit-code": "3", "simulate.pintle.dev/delay": "5s",
+	}}})
 	s.worlds[shop].UntilRevision(exports, 1)
 	for _, o := range []struct {
 		namespace, name, target string

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +106,11 @@ func (d *demo) applySamples(ctx context.Context) error {
 			d.release = types.NamespacedName{Namespace: namespace, Name: object.GetName()}
 		}
 	}
+	// Sources come first: a HelmRelease without its source has an event about that.
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
+		rank := map[string]int{helmv2.HelmReleaseKind: 1}
+		return rank[a.GetKind()] - rank[b.GetKind()]
+	})
 	home := &unstructured.Unstructured{}
 	home.SetAPIVersion("v1")
 	home.SetKind("Namespace")
