@@ -350,7 +350,7 @@ func TestCanaryInDenials(t *testing.T) {
 	w.untilSays(early, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "not like this")
 	w.edit(early, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	// A retry that runs ends first.
-	w.until(early, "the suspension to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(early)
 	w.allow()
 
 	hr := w.release("bird", nil, usual, expires, detecting(helmv2.DriftDetectionWarn))

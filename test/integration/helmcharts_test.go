@@ -204,7 +204,7 @@ func TestHelmChartThatChangedHands(t *testing.T) {
 	key := inputs.HelmChartKey(hr)
 	w.until(hr, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
-	w.until(hr, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	chart, _ := w.helmChart(key)
 	chart.Labels[helmv2.LabelName] = "buyer"
 	w.must(suite.client.Update(t.Context(), chart))
@@ -250,7 +250,7 @@ func TestNoCrossNamespaceRefs(t *testing.T) {
 	key = inputs.HelmChartKey(before)
 	w.until(before, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.edit(before, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
-	w.until(before, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(before)
 	w.edit(before, func(hr *helmv2.HelmRelease) { locked(hr); hr.Spec.Suspend = false })
 	w.untilSays(before, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonAccessDenied)
 	w.must(suite.client.Delete(t.Context(), before))

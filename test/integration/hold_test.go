@@ -102,7 +102,7 @@ func TestHold(t *testing.T) {
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonRolledBack, "is held at revision 2", "1 object changed; source 1.0.0@sha256:")
 
 	w.says(hr, "four")
-	w.until(hr, "the new spec to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	w.ask(hr, "now", helmv2.AnnotationForceRequest)
 	w.untilHeld(hr, "two")
 	w.expectRevisions(hr, 4)
@@ -245,7 +245,7 @@ func TestHoldSurvivesProcess(t *testing.T) {
 
 	w.says(hr, "four")
 	w.ownController(config{})
-	w.until(hr, "the new spec to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	w.untilHeld(hr, "one")
 	w.expectRevisions(hr, 3)
 	w.expectEvents(hr, helmv2.ReasonRolledBack, 1)

@@ -4,9 +4,9 @@
 package integration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -41,19 +41,22 @@ func (w *world) account(name string, resources ...string) *corev1.ServiceAccount
 // untilDenied waits until the API server denies a ServiceAccount to list a resource in a namespace.
 func (w *world) untilDenied(name, resource, namespace string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	w.untilReviewed(namespace, "system:serviceaccount:"+w.namespace+":"+name, rule("", []string{resource}, []string{"list"}), false)
+}
+
+// untilReviewed waits until the API server grants or denies a user the first permission of a rule in
+// a namespace.
+func (w *world) untilReviewed(namespace, user string, right rbacv1.PolicyRule, allowed bool) {
+	w.t.Helper()
+	untilTrue(w, fmt.Sprintf("%s of %s to be allowed: %v", right.Verbs[0]+" "+right.Resources[0], user, allowed), func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + w.namespace + ":" + name,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Resource: resource},
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
+			},
 		}}
 		w.must(suite.client.Create(w.t.Context(), review))
-		if !review.Status.Allowed {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%s still may list %s", name, resource)
-		}
-	}
+		return review.Status.Allowed == allowed
+	})
 }
 
 func as(name string) func(*helmv2.HelmRelease) {

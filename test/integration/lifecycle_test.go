@@ -55,7 +55,7 @@ func TestLifecycle(t *testing.T) {
 		hr.Spec.Suspend = true
 		hr.Spec.Values = rawValues(t, map[string]any{"message": "three"})
 	})
-	w.until(hr, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	if got := w.configMap("app").Data["message"]; got != "two" {
 		t.Errorf("a suspended release was changed: message is %q", got)
 	}

@@ -134,7 +134,7 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 			func(w *world) {
 				storage, reads := w.space("-storage"), rule("", []string{"secrets"}, []string{"get", "list", "update", "delete"})
 				w.letTenant(storage, reads)
-				w.untilAllowedIn(storage, "system:serviceaccount:"+w.namespace+":tenant", reads)
+				w.untilReviewed(storage, "system:serviceaccount:"+w.namespace+":tenant", reads, true)
 			},
 			func(w *world) edit {
 				return func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = w.namespace + "-storage" }

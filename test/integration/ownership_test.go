@@ -114,7 +114,7 @@ func TestSuspendedByAnnotation(t *testing.T) {
 	suspend(time.Now().Add(time.Hour))
 	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42", "until ")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
-	w.until(hr, "the new spec to be noted", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	suspend(time.Now().Add(5 * time.Second))
 	w.until(hr, "revision 2 after the end", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
 	w.untilReady(hr)

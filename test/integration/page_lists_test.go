@@ -15,7 +15,6 @@ import (
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,20 +72,7 @@ func (w *world) grantReads(user string, rules ...rbacv1.PolicyRule) {
 // untilAllowed waits until the API server has noticed a new right: reviews before are cached for 30 s.
 func (w *world) untilAllowed(user string, right rbacv1.PolicyRule) {
 	w.t.Helper()
-	w.untilAllowedIn(w.namespace, user, right)
-}
-
-func (w *world) untilAllowedIn(namespace, user string, right rbacv1.PolicyRule) {
-	w.t.Helper()
-	untilTrue(w, "the right of "+user, func() bool {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
-			},
-		}}
-		w.must(suite.client.Create(w.t.Context(), review))
-		return review.Status.Allowed
-	})
+	w.untilReviewed(w.namespace, user, right, true)
 }
 
 // open returns the answer to a user.

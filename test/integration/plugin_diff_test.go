@@ -110,7 +110,7 @@ func TestPluginDiff(t *testing.T) {
 	})
 	// Nothing is applied while the release is suspended, and the diff states what would be.
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true; says("four")(hr) })
-	w.until(hr, "the suspension to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	w.unwritten(func() {
 		w.expectPlugin(k, 1, "diff app", "Upgrade", `.data.message: "edited" to "four", set by kubectl-edit`)
 	})
@@ -133,7 +133,7 @@ func TestPluginDiffSecrets(t *testing.T) {
 	})
 	w.untilReady(hr)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
-	w.until(hr, "the suspension to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	before := secret.DeepCopy()
 	secret.StringData = map[string]string{"values.yaml": "password: " + rotated}
 	w.must(suite.client.Patch(t.Context(), secret, client.MergeFrom(before)))

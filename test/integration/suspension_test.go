@@ -19,7 +19,7 @@ func TestSuspendedBySpec(t *testing.T) {
 	w.untilReady(hr)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	w.untilEvent(hr, "Normal", helmv2.ReasonSuspended, "spec.suspend is set", "is left alone")
-	w.until(hr, "the new spec to be noted", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.untilObserved(hr)
 	if c := condition(hr, helmv2.ConditionSuspended); c.Type != "" {
 		t.Errorf("condition %+v", c)
 	}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -153,27 +152,13 @@ func (y *tenancy) permit(namespace string, rules ...rbacv1.PolicyRule) (withdraw
 		binding = &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.GetName()}}
 	}
 	w.must(suite.client.Create(w.t.Context(), binding))
-	y.untilNoticed(true, namespace, rules[0])
+	y.a.untilReviewed(namespace, tenantUser, rules[0], true)
 	return func() {
 		w.t.Helper()
 		w.must(suite.client.Delete(w.t.Context(), binding))
 		w.must(suite.client.Delete(w.t.Context(), role))
-		y.untilNoticed(false, namespace, rules[0])
+		y.a.untilReviewed(namespace, tenantUser, rules[0], false)
 	}
-}
-
-// untilNoticed waits until the API server grants or denies a permission to the deployer of tenant-a.
-func (y *tenancy) untilNoticed(granted bool, namespace string, right rbacv1.PolicyRule) {
-	y.a.t.Helper()
-	untilTrue(y.a, "the API server to notice a permission", func() bool {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: tenantUser, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: right.Verbs[0], Group: right.APIGroups[0], Resource: right.Resources[0],
-			},
-		}}
-		y.a.must(suite.client.Create(y.a.t.Context(), review))
-		return review.Status.Allowed == granted
-	})
 }
 
 // inventory returns the versions of all objects in the namespace of tenant-b and of cluster-scoped

@@ -301,6 +301,12 @@ func (w *world) untilGone(hr *helmv2.HelmRelease) {
 	w.t.Fatalf("waited %s in vain for the object to go; status is %s", patience, status)
 }
 
+// untilObserved waits until the controller has observed the spec.
+func (w *world) untilObserved(hr *helmv2.HelmRelease) {
+	w.t.Helper()
+	w.until(hr, "the spec to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+}
+
 // settle waits for writes that must not happen.
 func (w *world) settle(hr *helmv2.HelmRelease) {
 	w.t.Helper()

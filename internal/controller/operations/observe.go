@@ -72,7 +72,7 @@ func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconcili
 		return rec, err
 	}
 	rec.pods, rec.jobs = pods.Items, jobs.Items
-	if endedUnseen(rec) {
+	if endedWithoutPod(rec) {
 		// The result is final, and the event of the Pod may come later than that of its Job: read
 		// past the cache.
 		if err := o.live.List(ctx, &pods, madeFor(rec.op)...); err != nil {

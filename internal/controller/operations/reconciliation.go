@@ -45,8 +45,8 @@ func withoutJob(rec reconciliation) bool {
 	return running(rec.op) != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Ours })
 }
 
-// endedUnseen reports whether the running Job has ended, and none of its Pods is known.
-func endedUnseen(rec reconciliation) bool {
+// endedWithoutPod reports whether the running Job has ended, and none of its Pods was read.
+func endedWithoutPod(rec reconciliation) bool {
 	run := running(rec.op)
 	return run != nil && slices.ContainsFunc(rec.jobs, func(job batchv1.Job) bool {
 		j := operation.JobOf(string(rec.op.UID), job, rec.pods)
