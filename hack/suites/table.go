@@ -1,0 +1,60 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+// suite are steps that are measured together.
+type suite struct {
+	steps []step
+	// minutes is how long the suite takes on two cores, for the choice among long suites.
+	minutes int
+	// paths are prefixes of the files whose changes ask for a long suite.
+	paths []string
+}
+
+const (
+	// unitPackages are all packages whose tests need no cluster.
+	unitPackages = ". ./api/... ./hack/... ./internal/... ./test/attacks/... ./test/bench/... ./test/bubble/... ./test/chaos/... ./test/fixture/... ./test/harness/... ./test/manifests/... ./test/run/... ./test/soak/..."
+	// racePackages use goroutines or locks.
+	racePackages = "./internal/attempt ./internal/cluster/... ./internal/controller/helmrelease/..."
+	// Tests wait most of the time, so more of them run side by side than there are processors.
+	side = "-test.parallel=8"
+
+	// Tests that stop or replace the controller exclude all others.
+	failover = "^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestSecondController|TestSecondControllerTakesOver|TestShards|TestShortOfMemory)$"
+	restarts = "^(TestClouds|TestHooksSurviveKill|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$"
+	// While an aggregated API is away, the discovery of its control plane is incomplete.
+	alone = "^TestAggregatedAPIAway$"
+)
+
+// table has all suites by name. Those of `make test` use -short.
+func table() map[string]suite {
+	return map[string]suite{
+		"vet":         {steps: []step{command("go vet ./... && go vet -tags=reference ./test/e2e")}},
+		"unit":        {steps: []step{command("go test -short " + unitPackages), command(monitoring)}},
+		"race":        {steps: []step{command("CGO_ENABLED=1 go test -race -short " + racePackages)}},
+		"integration": {steps: []step{test{pkg: "test/integration", flags: []string{"-test.short", side}}.step}},
+		"smoke":       {steps: []step{test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}.step}},
+		"pages": {steps: []step{
+			test{pkg: "test/guide", controller: plain, flags: []string{"-test.short"}}.step,
+			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh bin go test -short -count=1 -timeout=10m ./test/page"),
+		}},
+
+		"race-all":         {steps: []step{command("CGO_ENABLED=1 go test -race -timeout=60m " + unitPackages)}, minutes: 45},
+		"integration-long": {steps: []step{test{pkg: "test/integration", race: true, flags: []string{side, "-test.skip=" + alone}}.step}, minutes: 20},
+		"alone":            {steps: []step{test{pkg: "test/integration", race: true, flags: []string{"-test.run=" + alone}}.step}, minutes: 3, paths: []string{"internal/controller/capabilities", "internal/helm/kinds"}},
+		"e2e":              {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.parallel=4", "-test.skip=" + failover + "|" + restarts}}.step}, minutes: 7, paths: []string{"test/e2e", "internal/inputs", "internal/helm", "config/samples"}},
+		"failover":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + failover}}.step}, minutes: 10, paths: []string{"internal/leader", "internal/oomwatch", "leader", "standby", "main", "manager", "workers"}},
+		"restarts":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + restarts}}.step}, minutes: 7, paths: []string{"internal/helm/revision", "internal/helm/storage", "internal/cluster", "internal/attempt", "clouds"}},
+		"guides":           {steps: []step{command("make reference-build"), command("PINTLE_CRDS=$PWD/bin/reference/crds PINTLE_REFERENCE=$PWD/bin/reference/helm-controller PINTLE_CONTROLLER=$PWD/bin/pintle go test -count=1 -timeout=40m ./test/guide")}, minutes: 8, paths: []string{"docs", "test/guide", "cmd", "internal/cli"}},
+		"page":             {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh bin go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
+		"chaos":            {steps: []step{command("bin/pintle-chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/chaos"}},
+		"attacks":          {steps: []step{command("bin/pintle-attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "test/attacks"}},
+		"launcher":         {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
+		"node":             {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "Dockerfile", "charts", "config", "test/node"}},
+		"reference":        {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
+	}
+}
+
+// monitoring reads files outside of its module, which the test cache ignores.
+const monitoring = `cd test/monitoring && go vet . && PINTLE_PROMTOOL="$(../../hack/promtool.sh "$OLDPWD/bin/promtool")" go test -count=1 .`
