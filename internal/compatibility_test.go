@@ -45,7 +45,7 @@ func TestCompatibility(t *testing.T) {
 		"client libraries of Kubernetes (`k8s.io/client-go`)": required(t, "go.mod", "k8s.io/client-go"),
 		"etcd":                       required(t, "test/cluster/go.mod", "go.etcd.io/etcd/server/v3"),
 		"Helm SDK":                   required(t, "go.mod", "helm.sh/helm/v3"),
-		"source-controller":          required(t, "test/source-controller/go.mod", "github.com/fluxcd/source-controller"),
+		"source-controller":          required(t, "test/cluster/go.mod", "github.com/fluxcd/source-controller"),
 		"types of source-controller": required(t, "go.mod", "github.com/fluxcd/source-controller/api"),
 		"helm-controller":            required(t, "test/reference/go.mod", "github.com/fluxcd/helm-controller"),
 		"flux command":               required(t, "test/flux/go.mod", "github.com/fluxcd/flux2/v2"),

@@ -14,8 +14,8 @@ cluster-kubeconfig := $(if $(filter command,$(firstword $(origin KUBECONFIG))),$
 
 .PHONY: cluster cluster-build cluster-down node-build
 
-# The launcher compiles in a second. It builds the components with the same flags, so
-# that the standard library is compiled once.
+# The launcher compiles in a second. It builds the components with the flags of all builds, so that the
+# standard library and the libraries of Kubernetes are compiled once.
 cluster-launcher = cd '$(ROOT)/test/cluster' && CGO_ENABLED=0 GOWORK=off go run -trimpath -buildvcs=false .
 
 cluster-build:

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -22,12 +24,16 @@ const (
 	launcher          = "cluster"
 )
 
+// module is the folder of the Go module with all programs of the cluster. One module has one version
+// of each library, so that each package is compiled once.
+const module = "test/cluster"
+
 // product is one executable of the built folder.
 type product struct {
 	name    string
 	what    string // for people
-	module  string // directory in the repository
 	pkg     string
+	tags    string
 	ldflags string
 	sources []string // globs within the module, of local code the product contains
 }
@@ -47,34 +53,25 @@ func kubernetesFlags() string {
 // kubeletProduct is apart from the others: only a real node needs it.
 func kubeletProduct() product {
 	return product{
-		name: kubelet, what: "the kubelet (Kubernetes " + kubernetesVersion + ")", module: "test/cluster",
-		pkg: "./kubelet", sources: []string{"kubelet/*.go"}, ldflags: kubernetesFlags(),
+		name: kubelet, what: "the kubelet (Kubernetes " + kubernetesVersion + ")", pkg: "./kubelet",
+		 sources: []string{"kubelet/*.go"}, ldflags: kubernetesFlags(),
 	}
 }
 
-func products() []product {
+// products are the executables of a cluster. The control plane is built without kubectl if there is
+// one already.
+func products(withKubectl bool) []product {
+	plane := product{
+		name: controlPlane, what: "the control plane (etcd, Kubernetes " + kubernetesVersion + ", kwok)",
+		pkg: "./controlplane", sources: []string{"controlplane/*.go"}, ldflags: kubernetesFlags(),
+	}
+	if withKubectl {
+		plane.tags = "kubectl"
+	}
 	return []product{
-		{
-			name: launcher, what: "the launcher", module: "test/cluster", pkg: ".",
-			ldflags: "-s -w", sources: []string{"*.go"},
-		},
-		{
-			name: controlPlane, what: "the control plane (etcd, Kubernetes " + kubernetesVersion + ", kubectl)",
-			module: "test/cluster", pkg: "./controlplane", sources: []string{"controlplane/*.go"},
-			ldflags: kubernetesFlags(),
-		},
-		{
-			name: sourceControllerName, what: "source-controller", module: "test/source-controller",
-			pkg: "github.com/fluxcd/source-controller", ldflags: "-s -w",
-		},
-		{
-			name: kwok, what: "kwok (simulated nodes)", module: "test/kwok",
-			pkg: "sigs.k8s.io/kwok/cmd/kwok", ldflags: "-s -w",
-		},
-		{
-			name: "controller-gen", what: "controller-gen", module: "test/source-controller/crds",
-			pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", ldflags: "-s -w",
-		},
+		{name: launcher, what: "the launcher", pkg: ".", ldflags: "-s -w", sources: []string{"*.go"}},
+		plane,
+		{name: sourceControllerName, what: "source-controller", pkg: sourceControllerModule, ldflags: "-s -w"},
 	}
 }
 
@@ -102,7 +99,7 @@ func runBuild(ctx context.Context, args []string) error {
 	}
 	defer unlock()
 	b := &builder{root: root, dir: dir, node: *node}
-	if b.toolchain, err = b.goOutput(ctx, ".", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT"); err != nil {
+	if b.toolchain, err = b.goOutput(ctx, "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT"); err != nil {
 		return err
 	}
 	return b.all(ctx)
@@ -116,7 +113,8 @@ type builder struct {
 }
 
 func (b *builder) all(ctx context.Context) error {
-	wanted := products()
+	installed := installedKubectl(b.dir)
+	wanted := products(installed == "")
 	if b.node {
 		wanted = append(wanted, kubeletProduct())
 	}
@@ -136,7 +134,20 @@ func (b *builder) all(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return link(cmp.Or(installed, controlPlane), filepath.Join(b.dir, kubectl))
+}
+
+// installedKubectl returns the path of the kubectl on PATH; empty if there is none, or if it is the
+// one in dir.
+func installedKubectl(dir string) string {
+	path, err := exec.LookPath(kubectl)
+	if err != nil {
+		return ""
+	}
+	if target, err := filepath.EvalSymlinks(path); err != nil || filepath.Base(target) == controlPlane || filepath.Dir(path) == dir {
+		return ""
+	}
+	return path
 }
 
 func (b *builder) product(ctx context.Context, p product) error {
@@ -149,13 +160,13 @@ func (b *builder) product(ctx context.Context, p product) error {
 		return nil
 	}
 	if !b.told && p.name != launcher {
-		progress("building into %s; with an empty Go build cache this takes 10 to 20 minutes on two cores", b.dir)
+		progress("building into %s; with an empty Go build cache this takes 5 to 15 minutes on two cores", b.dir)
 		b.told = true
 	}
 	tmp := filepath.Join(b.dir, fmt.Sprintf(".tmp-%s-%d", p.name, os.Getpid()))
 	defer os.Remove(tmp)
 	args := append([]string{"build", "-v"}, buildFlags...)
-	args = append(args, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	args = append(args, "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
 	start := time.Now()
 	if err := b.goBuild(ctx, p, args); err != nil {
 		return err
@@ -172,9 +183,9 @@ func (b *builder) product(ctx context.Context, p product) error {
 // needs seconds to read all sources.
 func (b *builder) key(p product) ([]byte, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%q\n%q\n%q\n", b.toolchain, buildFlags, p.ldflags, p.pkg)
+	fmt.Fprintf(h, "%s\n%q\n%q\n%q\n%q\n", b.toolchain, buildFlags, p.tags, p.ldflags, p.pkg)
 	for _, pattern := range append([]string{"go.mod", "go.sum"}, p.sources...) {
-		if err := hashFiles(h, filepath.Join(b.root, p.module, pattern)); err != nil {
+		if err := hashFiles(h, filepath.Join(b.root, module, pattern)); err != nil {
 			return nil, err
 		}
 	}

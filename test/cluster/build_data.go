@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,70 +24,57 @@ var kwokStages = []string{
 	"kustomize/stage/volume/fast/pv-delete.yaml",
 }
 
+// The modules of the programs that are not Kubernetes' own, in go.mod.
+const (
+	kwokModule             = "sigs.k8s.io/kwok"
+	sourceControllerModule = "github.com/fluxcd/source-controller"
+)
+
 func (b *builder) stages(ctx context.Context) error {
+	own, err := filepath.Glob(filepath.Join(b.root, module, "stages/*.yaml"))
+	if err != nil {
+		return err
+	}
+	return b.data(ctx, "stages", kwokModule, kwokStages, own)
+}
+
+func (b *builder) sourceCRDs(ctx context.Context) error {
+	return b.data(ctx, "source-crds", sourceControllerModule, []string{"config/crd/bases/*.yaml"}, nil)
+}
+
+// data copies files of a Go module, which patterns select, and files of the repository into a
+// folder of the build.
+func (b *builder) data(ctx context.Context, name, from string, patterns, own []string) error {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q\n", kwokStages)
-	own := filepath.Join(b.root, "test/cluster/stages/*.yaml")
-	for _, pattern := range []string{own, filepath.Join(b.root, "test/kwok/go.mod")} {
-		if err := hashFiles(h, pattern); err != nil {
+	fmt.Fprintf(h, "%q\n", patterns)
+	for _, file := range append([]string{filepath.Join(b.root, module, "go.mod")}, own...) {
+		if err := hashFiles(h, file); err != nil {
 			return err
 		}
 	}
-	dir := filepath.Join(b.dir, "stages")
-	if b.upToDate("stages", h.Sum(nil), dir) {
+	dir := filepath.Join(b.dir, name)
+	if b.upToDate(name, h.Sum(nil), dir) {
 		return nil
 	}
-	module, err := b.goOutput(ctx, "test/kwok", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
+	root, err := b.goOutput(ctx, "list", "-m", "-f", "{{.Dir}}", from)
 	if err != nil {
 		return err
 	}
-	sources, err := filepath.Glob(own)
-	if err != nil {
-		return err
-	}
-	for _, name := range kwokStages {
-		sources = append(sources, filepath.Join(strings.TrimSpace(string(module)), name))
+	sources := slices.Clone(own)
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(root)), pattern))
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return fmt.Errorf("%s has no file %s", from, pattern)
+		}
+		sources = append(sources, files...)
 	}
 	if err := copyInto(dir, sources); err != nil {
 		return err
 	}
-	return b.stamp("stages", h.Sum(nil), dir)
-}
-
-func (b *builder) sourceCRDs(ctx context.Context) error {
-	const module = "test/source-controller/crds"
-	h := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
-		if err := hashFiles(h, filepath.Join(b.root, module, name)); err != nil {
-			return err
-		}
-	}
-	dir := filepath.Join(b.dir, "source-crds")
-	if b.upToDate("source-crds", h.Sum(nil), dir) {
-		return nil
-	}
-	tmp, err := os.MkdirTemp(b.dir, ".tmp-crds-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	// Descriptions would be most of the text, and are not used here.
-	cmd := b.goCommand(ctx, module, filepath.Join(b.dir, "controller-gen"), "crd:maxDescLen=0",
-		"paths=github.com/fluxcd/source-controller/api/v1", "output:crd:dir="+tmp)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("controller-gen: %w\n%s", err, out)
-	}
-	made, err := filepath.Glob(filepath.Join(tmp, "*.yaml"))
-	if err != nil {
-		return err
-	}
-	if len(made) == 0 {
-		return fmt.Errorf("controller-gen wrote no CRD")
-	}
-	if err := copyInto(dir, made); err != nil {
-		return err
-	}
-	return b.stamp("source-crds", h.Sum(nil), dir)
+	return b.stamp(name, h.Sum(nil), dir)
 }
 
 // copyInto makes dir contain exactly the sources. It works file by file, because a cluster may be

@@ -17,21 +17,20 @@ import (
 	"time"
 )
 
-// goCommand pins the environment of every call of the go command. GOFLAGS
-// carries the build flags as well, for controller-gen, which lists packages by
-// itself; a workspace file above the repository must not pull the modules together.
-func (b *builder) goCommand(ctx context.Context, module, program string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program, args...)
+// goCommand pins the environment of every call of the go command. A workspace file above the
+// repository must not pull the modules together.
+func (b *builder) goCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(b.root, module)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="+strings.Join(buildFlags, " "))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 	// The go command removes its work directory on an interrupt, not when killed.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
 
-func (b *builder) goOutput(ctx context.Context, module string, args ...string) ([]byte, error) {
-	cmd := b.goCommand(ctx, module, "go", args...)
+func (b *builder) goOutput(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := b.goCommand(ctx, args...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -42,7 +41,7 @@ func (b *builder) goOutput(ctx context.Context, module string, args ...string) (
 
 // goBuild prints a line every 20 seconds, since a first build takes minutes without output.
 func (b *builder) goBuild(ctx context.Context, p product, args []string) error {
-	cmd := b.goCommand(ctx, p.module, "go", args...)
+	cmd := b.goCommand(ctx, args...)
 	out := &buildOutput{}
 	cmd.Stdout, cmd.Stderr = out, out
 	progress("building %s", p.what)

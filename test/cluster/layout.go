@@ -15,9 +15,12 @@ const moduleLine = "module github.com/pintle-dev/pintle\n"
 
 // Names in the built folder. Symbolic links make one executable available under the names that
 // envtest and users expect.
-const controlPlane = "controlplane"
+const (
+	controlPlane = "controlplane"
+	kubectl      = "kubectl"
+)
 
-var controlPlaneLinks = []string{etcd, apiServer, controllerManager, scheduler, "kubectl"}
+var controlPlaneLinks = []string{etcd, apiServer, controllerManager, scheduler, kwok}
 
 // repoRoot searches upwards from the working directory, then from the executable, so that the
 // launcher works with `go run` and from bin/cluster.
