@@ -174,7 +174,7 @@ attacks: build cluster-build attacks-build ## Attack the controller with charts,
 attacks-build:
 	@go build -o '$(BIN)/pintle-attacks' ./test/attacks
 
-verify: generate manifests check-generated vet ## Check generated files, format, lint, imports, sizes and words.
+verify: generate manifests check-generated vet ## Check generated files, format, lint, imports and sizes.
 	$(GOLANGCI_LINT) fmt --diff
 	$(GOLANGCI_LINT) run
 	hack/sizes.sh
