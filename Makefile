@@ -174,10 +174,9 @@ attacks: build cluster-build attacks-build ## Attack the controller with charts,
 attacks-build:
 	@go build -o '$(BIN)/pintle-attacks' ./test/attacks
 
-verify: generate manifests check-generated vet ## Check generated files, format, lint, imports and sizes.
+verify: generate manifests check-generated vet ## Check generated files, format, lint and imports.
 	$(GOLANGCI_LINT) fmt --diff
 	$(GOLANGCI_LINT) run
-	hack/sizes.sh
 	$(if $(wildcard internal/*_test.go),go test ./internal)
 
 check-generated: generate manifests
