@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
@@ -19,8 +18,6 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
-
-const maxColumns = 100
 
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
@@ -47,17 +44,6 @@ func TestLinks(t *testing.T) {
 				} else if anchor != "" && strings.HasSuffix(target, ".md") && !slices.Contains(anchors(t, target), anchor) {
 					t.Errorf("%s links to %s, which has no such heading", page, match[1])
 				}
-			}
-		}
-	}
-}
-
-// TestColumns: lines of pages have at most 100 columns, except in tables and code.
-func TestColumns(t *testing.T) {
-	for _, page := range markdownFiles(t) {
-		for _, line := range prose(t, page) {
-			if n := utf8.RuneCountInString(line); n > maxColumns && !strings.HasPrefix(line, "|") {
-				t.Errorf("%s has a line of %d columns, at most %d: %s", page, n, maxColumns, line)
 			}
 		}
 	}
