@@ -30,108 +30,56 @@ const (
 	runtime  = "sigs.k8s.io/controller-runtime"
 )
 
-// mayImport lists the packages under internal/ that a package may import directly. Every
-// package may import api. A new package needs an entry.
-func mayImport() map[string][]string {
-	return map[string][]string{
-		"apiretry":                          {},
-		"attempt":                           {"cancel", "fair", "release"},
-		"bounded":                           {},
-		"cancel":                            {"release"},
-		"cel":                               {"bounded"},
-		"changes":                           {"release", "served"},
-		"chart":                             {"bounded", "render/remote", "worker"},
-		"chart/archive":                     {"bounded", "values"},
-		"cli":                               {"bounded", "chart", "cli/portforward", "cli/text", "cluster", "diff", "diagnosis", "diagnosis/evidence", "redaction", "view", "view/doctor", "view/manifest", "view/read", "view/request", "worker"},
-		"cli/portforward":                   {},
-		"cli/text":                          {"view", "view/doctor", "view/manifest"},
-		"cluster":                           {"apiretry", "bounded", "cluster/confined", "cluster/health"},
-		"cluster/cloudauth":                 {},
-		"cluster/confined":                  {"apiretry"},
-		"cluster/health":                    {},
-		"controller":                        {"events", "inputs", "status", "status/message"},
-		"controller/capabilities":           {},
-		"controller/connection":             {"cluster", "controller", "release"},
-		"controller/controllertest":         {"controller"},
-		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/rehearsal", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/helmrelease/turn", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "redaction", "release", "status", "status/message", "status/suspension", "watch"},
-		"controller/helmrelease/debounce":   {"controller", "controller/helmrelease/state", "inputs", "release"},
-		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
-		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
-		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
-		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "plan", "release", "status"},
-		"controller/helmrelease/policies":   {"apiretry", "controller/optional", "inputs", "policy", "release"},
-		"controller/helmrelease/rehearsal":  {"controller", "release", "status"},
-		"controller/helmrelease/state":      {},
-		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
-		"controller/helmrelease/turn":       {"fair"},
-		"controller/lock":                   {"controller", "release"},
-		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "redaction", "release", "status", "status/message"},
-		"controller/optional":               {"apiretry"},
-		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics", "status/message"},
-		"diagnosis":                         {"readiness", "redaction"},
-		"diagnosis/evidence":                {"diagnosis", "redaction", "release"},
-		"diff":                              {"chart", "cluster", "drift", "helm", "inputs", "plan", "redaction", "release", "view", "view/manifest", "view/read", "worker"},
-		"drift":                             {"apiretry", "bounded", "parallel", "release"},
-		"events":                            {},
-		"fair":                              {},
-		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
-		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/managedfields", "helm/revision", "helm/storage", "helm/wait", "parallel", "release", "served"},
-		"helm/kinds":                        {"apiretry", "served"},
-		"helm/managedfields":                {},
-		"helm/method":                       {"helm/apply", "helm/storage"},
-		"helm/planning":                     {"changes", "drift", "helm/apply", "helm/wait", "plan", "release", "render/remote"},
-		"helm/preview":                      {"bounded", "render/postrender", "values"},
-		"helm/redact":                       {"bounded", "redaction", "release"},
-		"helm/revision":                     {"helm/storage", "release"},
-		"helm/storage":                      {"apiretry", "bounded", "release", "values"},
-		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
-		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
-		"hookjob":                           {"bounded"},
-		"inputs":                            {"bounded", "cel", "chart", "plan", "policy", "readiness", "release", "values"},
-		"leader":                            {},
-		"leader/standby":                    {},
-		"metrics":                           {"release", "status", "version"},
-		"oomwatch":                          {},
-		"operation":                         {"diagnosis", "readiness", "redaction"},
-		"options":                           {},
-		"parallel":                          {},
-		"plan":                              {},
-		"page":                              {},
-		"page/access":                       {"cluster", "diagnosis/evidence", "diff", "inputs", "operation", "parallel", "release", "view", "view/read", "view/sources"},
-		"page/live":                         {},
-		"page/site":                         {"page/access", "page/live", "view", "view/dependencies", "view/listing", "view/manifest", "view/operations", "view/overview", "view/read", "view/sources"},
-		"readiness":                         {},
-		"redaction":                         {"bounded"},
-		"policy":                            {},
-		"release":                           {"policy", "release/claim"},
-		"release/claim":                     {},
-		"render":                            {"bounded"},
-		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
-		"render/postrender":                 {"bounded"},
-		"render/remote":                     {"bounded", "worker", "worker/wire"},
-		"scenario":                          {"diagnosis", "policy", "release", "status", "status/suspension"},
-		"served":                            {},
-		"status":                            {"operation", "release", "status/message"},
-		"status/message":                    {"release"},
-		"status/suspension":                 {"release", "status", "status/message"},
-		"values":                            {"bounded"},
-		"version":                           {},
-		"view":                              {"diagnosis", "plan", "redaction", "release", "view/manifest"},
-		"view/dependencies":                 {"view", "view/listing"},
-		"view/doctor":                       {"view"},
-		"view/listing":                      {},
-		"view/manifest":                     {"bounded", "redaction"},
-		"view/operations":                   {"operation", "view", "view/listing", "view/request"},
-		"view/overview":                     {"view", "view/listing"},
-		"view/read":                         {"diagnosis", "drift", "helm/redact", "helm/storage", "inputs", "options", "parallel", "plan", "readiness", "redaction", "release", "view", "view/dependencies", "view/doctor", "view/manifest"},
-		"view/request":                      {"release", "view"},
-		"view/sources":                      {"view/listing"},
-		"watch":                             {},
-		"worker":                            {"fair"},
-		"worker/wire":                       {},
-		"main":                              {"apiretry", "chart", "cluster", "cluster/cloudauth", "controller", "controller/connection", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "leader/standby", "metrics", "oomwatch", "options", "page", "page/access", "page/live", "page/site", "render/handler", "render/remote", "version", "worker"},
+// layer is a set of folders below internal/, with the packages in them. A longer path counts before
+// a shorter one.
+type layer struct {
+	name    string
+	folders []string
+}
+
+// layers returns the layers from the lowest to the highest one. A package may import its own layer
+// and lower ones. A new package needs an entry only if it is in no folder of the list.
+func layers() []layer {
+	return []layer{
+		// Tools know neither releases nor Helm. TestLibraries names those that may import Helm.
+		{"tools", []string{
+			"apiretry", "bounded", "cel", "cluster", "events", "fair", "leader", "oomwatch", "options", "parallel",
+			"redaction", "values", "version", "watch", "worker",
+		}},
+		// Decisions are pure, so they use only those tools that are.
+		{"decisions", []string{
+			"changes", "diagnosis", "hookjob", "operation", "plan", "policy", "readiness", "release", "scenario", "served", "status",
+		}},
+		// Effects read the input of decisions and carry out their results.
+		{"effects", []string{"cancel", "chart", "diagnosis/evidence", "drift", "helm", "inputs", "render"}},
+		{controllers, []string{"attempt", "controller", "metrics"}},
+		// Interfaces show to users what the API server has.
+		{"interfaces", []string{"cli", "diff", "page", "view"}},
 	}
+}
+
+// controllers are imported by main only: interfaces and other commands do without.
+const controllers = "controllers"
+
+// layerOf returns the number and the name of the layer of a package of the project. All packages
+// outside of internal/ are above the layers, except the API, which is below.
+func layerOf(path string) (number int, name string) {
+	rest, internal := strings.CutPrefix(path, packages)
+	if !internal {
+		if within(path, project+"/api") {
+			return -1, "api"
+		}
+		return len(layers()), "top"
+	}
+	number, longest := -1, ""
+	for n, l := range layers() {
+		for _, folder := range l.folders {
+			if within(rest, folder) && len(folder) > len(longest) {
+				number, name, longest = n, l.name, folder
+			}
+		}
+	}
+	return number, name
 }
 
 // pure lists the packages that decide over plain data, and the packages they may import besides
@@ -251,34 +199,46 @@ func reach(all map[string]pkg, from string, targets ...string) []string {
 	return nil
 }
 
-// TestImports: each package imports only the packages that mayImport lists for it.
+// TestImports: packages import their own layer and lower ones. Only main imports controllers, and only
+// tests import test support.
 func TestImports(t *testing.T) {
-	all, allowed := graph(t), mayImport()
-	for path, p := range all {
-		from := nameOf(path)
-		if from == "" {
-			for _, i := range p.Imports {
-				if within(path, project) && within(i, packages+"controller") {
-					t.Errorf("%s imports %s, which only main may", path, nameOf(i))
-				}
-			}
+	for path, p := range graph(t) {
+		if !within(path, project) || path == project+"/internal" {
 			continue
 		}
-		others, known := allowed[from]
-		if !known {
-			t.Errorf("%s has no entry in mayImport", from)
+		from, layer := layerOf(path)
+		if layer == "" {
+			t.Errorf("%s is in no layer", path)
+			continue
 		}
 		for _, i := range p.Imports {
-			if to := nameOf(i); to != "" && !slices.Contains(others, to) {
-				t.Errorf("%s imports %s, and may import only %v", from, to, others)
+			if !within(i, project) {
+				continue
+			}
+			to, lower := layerOf(i)
+			if to > from {
+				t.Errorf("%s of the layer %s imports %s of the higher layer %s", path, layer, i, lower)
+			}
+			if lower == controllers && layer != controllers && path != project {
+				t.Errorf("%s imports %s, which only main may", path, i)
+			}
+			if testSupport(i) && !testSupport(path) {
+				t.Errorf("%s imports %s, which only tests may", path, i)
 			}
 		}
 	}
-	for name := range allowed {
-		if path := packages + name; name != "main" && all[path].ImportPath == "" {
-			t.Errorf("package %s does not exist", name)
+	for _, l := range layers() {
+		for _, folder := range l.folders {
+			if _, err := os.Stat(folder); err != nil {
+				t.Errorf("the layer %s: %v", l.name, err)
+			}
 		}
 	}
+}
+
+// testSupport reports whether a package below internal/ is made for tests.
+func testSupport(path string) bool {
+	return within(path, packages) && (strings.HasSuffix(path, "test") || path == packages+"scenario")
 }
 
 // TestPurePackages: pure packages perform no I/O, and import only the packages that pure lists.
