@@ -328,20 +328,6 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// TestPackageNames: no package has a name without a subject.
-func TestPackageNames(t *testing.T) {
-	for path := range graph(t) {
-		if !within(path, project) {
-			continue
-		}
-		for part := range strings.SplitSeq(path, "/") {
-			if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "misc"}, part) {
-				t.Errorf("%s: %q says nothing", path, part)
-			}
-		}
-	}
-}
-
 // TestOnePlace: some calls are made in one file only. The sources that it reads become
 // inputs of the test cache, for the tests above too.
 func TestOnePlace(t *testing.T) {
