@@ -86,8 +86,8 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	if found < 10 {
-		t.Errorf("found %d examples, want at least 10", found)
+	if found == 0 {
+		t.Error("no example was found")
 	}
 }
 
@@ -106,7 +106,7 @@ func markdownFiles(t *testing.T) []string {
 		}
 		return nil
 	})
-	if err != nil || len(pages) < 20 {
+	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
 	return pages

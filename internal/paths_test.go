@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -28,19 +27,21 @@ func TestPaths(t *testing.T) {
 		}
 		documents = append(documents, more...)
 	}
-	if len(documents) < 20 || !slices.Contains(documents, "../docs/architecture.md") {
-		t.Errorf("the documents are %v", documents)
-	}
+	named := 0
 	for _, document := range documents {
 		raw, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, match := range path.FindAllStringSubmatch(string(raw), -1) {
+			named++
 			found, err := filepath.Glob(filepath.Join("..", strings.TrimPrefix(match[1], "./")))
 			if err != nil || len(found) == 0 {
 				t.Errorf("%s names %s, which does not exist", strings.TrimPrefix(document, "../"), match[1])
 			}
 		}
+	}
+	if named == 0 {
+		t.Error("no path was found")
 	}
 }

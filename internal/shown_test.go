@@ -16,14 +16,14 @@ import (
 // TestDeviationsAreShown: every test and scenario that docs/spec/deviations.md names for a
 // difference from helm-controller exists.
 func TestDeviationsAreShown(t *testing.T) {
-	checkTables(t, "../docs/spec/deviations.md", "shown by", 25)
+	checkTables(t, "../docs/spec/deviations.md", "shown by")
 }
 
 // TestPromisesAreTested: every promise, limit and defence in docs/security.md names tests, and they
 // exist. So do those in the text.
 func TestPromisesAreTested(t *testing.T) {
 	const page = "../docs/security.md"
-	checkTables(t, page, "test", 70)
+	checkTables(t, page, "test")
 	text, named := testFiles(t), 0
 	for _, line := range prose(t, page) {
 		for _, name := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][^`]*)`").FindAllStringSubmatch(line, -1) {
@@ -32,14 +32,14 @@ func TestPromisesAreTested(t *testing.T) {
 			}
 		}
 	}
-	if named < 140 {
-		t.Errorf("the page names %d tests", named)
+	if named == 0 {
+		t.Error("no test was found on the page")
 	}
 }
 
 // checkTables checks that every row of the tables of a page whose last column has the given head
-// names tests that exist, and that there are at least so many rows.
-func checkTables(t *testing.T, page, head string, atLeast int) {
+// names tests that exist.
+func checkTables(t *testing.T, page, head string) {
 	t.Helper()
 	text, rows := testFiles(t), 0
 	// columns is the number of columns of the present table, 0 outside of one that counts.
@@ -61,8 +61,8 @@ func checkTables(t *testing.T, page, head string, atLeast int) {
 		}
 		before = line
 	}
-	if rows < atLeast {
-		t.Errorf("%s has %d rows that name tests, want at least %d", page, rows, atLeast)
+	if rows == 0 {
+		t.Errorf("no row was found in %s", page)
 	}
 }
 
