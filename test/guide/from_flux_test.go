@@ -29,6 +29,9 @@ func lease(selector string) client.ObjectKey {
 // and back. No revision is created, no hook runs, no workload changes, not even of the release that
 // has failed.
 func TestFromFlux(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w, p := newWorld(t), readPage(t, "from-flux.md")
 	w.releases()
 	before := w.facts()
@@ -64,7 +67,7 @@ func TestFromFlux(t *testing.T) {
 
 	w.leastPrivilege(p)
 	w.run(`kubectl annotate helmrelease settings --namespace apps pintle.dev/suspend=test
-	kubectl wait helmrelease settings --namespace apps --for=condition=Suspended`)
+	kubectl wait helmrelease settings --namespace apps --for=condition=Suspended --timeout=1h`)
 	before = w.facts()
 
 	w.has(w.replay(p, "Go back"), "nothing has changed")

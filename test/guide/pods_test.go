@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -62,10 +61,10 @@ func startNode(t *testing.T, receiver string) *node {
 	go func() {
 		defer close(n.done)
 		for ctx.Err() == nil {
-			if err := n.sync(ctx); err != nil && ctx.Err() == nil {
+			if err := n.follow(ctx); err != nil && ctx.Err() == nil {
 				n.fail(err)
+				return
 			}
-			time.Sleep(100 * time.Millisecond)
 		}
 	}()
 	t.Cleanup(func() {
@@ -87,6 +86,21 @@ func (n *node) fail(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failure = errors.Join(n.failure, err)
+}
+
+// follow calls sync now and for each change of a Pod, until the watch ends.
+func (n *node) follow(ctx context.Context) error {
+	changes, err := env.Client.Watch(ctx, &corev1.PodList{})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for err = n.sync(ctx); err == nil; err = n.sync(ctx) {
+		if _, open := <-changes.ResultChan(); !open {
+			return nil
+		}
+	}
+	return err
 }
 
 // sync starts and ends processes once.
@@ -216,9 +230,7 @@ func kubeconfig(ctx context.Context, pod *corev1.Pod) (string, error) {
 // runs waits until the processes are exactly those of the given images.
 func (n *node) runs(images ...string) {
 	n.Helper()
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
-	defer cancel()
-	err := env.Until(ctx, fmt.Sprintf("processes of %v", images), func() (string, bool) {
+	err := env.Until(n.Context(), fmt.Sprintf("processes of %v", images), func() (string, bool) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		left, seen, matches := len(images), []string{}, map[string]int{}
@@ -244,10 +256,8 @@ func (n *node) runs(images ...string) {
 // leader waits until a Pod of an image holds a Lease.
 func (n *node) leader(lease client.ObjectKey, image string) {
 	n.Helper()
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
-	defer cancel()
-	err := env.Until(ctx, lease.String()+" to be held by "+image, func() (string, bool) {
-		holder := holder(ctx, lease)
+	err := env.Until(n.Context(), lease.String()+" to be held by "+image, func() (string, bool) {
+		holder := holder(n.Context(), lease)
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for _, c := range n.running {

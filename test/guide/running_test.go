@@ -20,6 +20,9 @@ import (
 // TestRunning: the commands of docs/running.md do what the page says, with releases that
 // helm-controller made.
 func TestRunning(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w, p := newWorld(t), readPage(t, "running.md")
 	w.releases()
 	w.run(`kubectl set image deployment/helm-controller --namespace flux-system manager=registry.example.com/pintle:v1
@@ -73,7 +76,7 @@ func (w *world) retries() {
 	w.Helper()
 	before := w.facts()
 	w.run(`kubectl annotate helmrelease broken --namespace apps pintle.dev/suspend=test
-	kubectl wait helmrelease broken --namespace apps --for=condition=Suspended
+	kubectl wait helmrelease broken --namespace apps --for=condition=Suspended --timeout=1h
 	kubectl annotate helmrelease broken --namespace apps pintle.dev/suspend-`)
 	w.until("broken", "to be resumed", func(hr *helmv2.HelmRelease) bool {
 		return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended) == nil && is(hr, helmv2.ConditionStalled)

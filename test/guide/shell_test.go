@@ -4,7 +4,6 @@
 package guide
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,21 +14,18 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// patience is the limit of each block and of each wait.
-const patience = 3 * time.Minute
-
 // shell runs blocks in one working directory. Variables and functions are kept from one block to the
 // next.
 type shell struct {
 	*testing.T
 
-	dir string
+	dir, kubeconfig string
 }
 
 // newShell returns a shell in a directory that links to the folders of the repository.
-func newShell(t *testing.T, name string) *shell {
+func newShell(t *testing.T, kubeconfig string) *shell {
 	t.Helper()
-	s := &shell{t, filepath.Join(dir, name)}
+	s := &shell{t, filepath.Join(dir, t.Name()), kubeconfig}
 	s.must(os.MkdirAll(s.dir, 0o700))
 	for _, folder := range []string{"charts", "config", "hack"} {
 		s.must(os.Symlink(filepath.Join(harness.Root(), folder), filepath.Join(s.dir, folder)))
@@ -65,13 +61,10 @@ func (s *shell) replay(p *page, section string) string {
 // run runs commands with bash, which ends at the first command that fails.
 func (s *shell) run(commands string) string {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
-	defer cancel()
 	const script = `set -euo pipefail; [ ! -e .env ] || . ./.env; set -a; eval "$1"; set +a; { export -p; declare -f; } >.env`
-	cmd := exec.CommandContext(ctx, "bash", "-c", script, "bash", commands)
+	cmd := exec.CommandContext(s.Context(), "bash", "-c", script, "bash", commands)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+env.Kubeconfig, "PATH="+os.Getenv("PINTLE_CLUSTER_BIN")+":"+os.Getenv("PATH"))
-	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "PATH="+os.Getenv("PINTLE_CLUSTER_BIN")+":"+os.Getenv("PATH"))
 	began := time.Now()
 	raw, err := cmd.CombinedOutput()
 	s.Logf("%.1f s\n%s\n%s", time.Since(began).Seconds(), commands, raw)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,8 +46,9 @@ type world struct {
 // newWorld installs the objects of Flux and starts helm-controller.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	startEnvironment(t)
 	events := newReceiver(t)
-	w := &world{shell: newShell(t, t.Name()), events: events}
+	w := &world{shell: newShell(t, env.Kubeconfig), events: events}
 	for _, name := range []string{"gotk-components.yaml", "gotk-sync.yaml", "kustomization.yaml"} {
 		raw, err := os.ReadFile("testdata/flux-system/" + name)
 		w.must(err)
@@ -61,10 +63,28 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// startEnvironment starts env if no test has. The CRD of HelmRelease is that of helm-controller, as in
+// a cluster with Flux.
+func startEnvironment(t *testing.T) {
+	t.Helper()
+	if env != nil {
+		return
+	}
+	if os.Getenv("PINTLE_REFERENCE") == "" || os.Getenv("PINTLE_CRDS") == "" {
+		t.Fatal("PINTLE_REFERENCE and PINTLE_CRDS are not set: make builds helm-controller")
+	}
+	var err error
+	env, err = harness.Start(context.WithoutCancel(t.Context()), harness.Options{
+		Dir: filepath.Join(dir, "env"), ClusterBin: os.Getenv("PINTLE_CLUSTER_BIN"), CRDs: os.Getenv("PINTLE_CRDS"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // leave removes the releases and Flux, for the next test.
 func (w *world) leave() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience)
-	defer cancel()
+	ctx := context.WithoutCancel(w.Context())
 	releases := &helmv2.HelmReleaseList{}
 	err := env.Client.List(ctx, releases)
 	for _, hr := range releases.Items {
@@ -99,12 +119,12 @@ func (w *world) releases() {
 	w.must(os.WriteFile(w.dir+"/releases.yaml", []byte(strings.ReplaceAll(string(raw), "REGISTRY", env.Registry.Address)), 0o600))
 	// A release that waits for a dependency is checked after 30 s.
 	w.run("kubectl create namespace apps && kubectl apply --namespace apps --selector=order!=last -f releases.yaml")
-	w.run("kubectl wait helmrelease web --namespace apps --for=condition=Ready --timeout=2m")
+	w.run("kubectl wait helmrelease web --namespace apps --for=condition=Ready --timeout=1h")
 	w.run("kubectl apply --namespace apps -f releases.yaml")
-	w.run("kubectl wait helmrelease --namespace apps --all --for=condition=Ready --timeout=2m")
+	w.run("kubectl wait helmrelease --namespace apps --all --for=condition=Ready --timeout=1h")
 	w.run(`kubectl patch helmrelease broken --namespace apps --type=merge \
 	  --patch '{"spec":{"timeout":"20s","values":{"podAnnotations":{"simulate.pintle.dev/ready":"never"}}}}'
-	kubectl wait helmrelease broken --namespace apps --for=condition=Stalled --timeout=2m
+	kubectl wait helmrelease broken --namespace apps --for=condition=Stalled --timeout=1h
 	kubectl patch helmrelease paused --namespace apps --type=merge --patch '{"spec":{"suspend":true}}'`)
 }
 
@@ -150,9 +170,7 @@ func (w *world) same(before, when string) {
 // until waits until a HelmRelease satisfies a condition.
 func (w *world) until(name, what string, wanted func(*helmv2.HelmRelease) bool) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	_, err := env.WaitRelease(ctx, types.NamespacedName{Namespace: apps, Name: name}, what, wanted)
+	_, err := env.WaitRelease(w.Context(), types.NamespacedName{Namespace: apps, Name: name}, what, wanted)
 	w.must(err)
 }
 
