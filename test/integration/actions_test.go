@@ -198,6 +198,9 @@ func TestRollbackOnARealServer(t *testing.T) {
 // TestRecheckOnARealServer: a release that failed because its objects became ready late is
 // rechecked, with either wait strategy.
 func TestRecheckOnARealServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	for _, strategy := range []helmv2.WaitStrategyName{helmv2.WaitPoller, helmv2.WaitLegacy} {
 		t.Run(string(strategy), func(t *testing.T) {

@@ -97,6 +97,9 @@ func TestObjectsOfOthersAreLeft(t *testing.T) {
 		"NotTaking":           {DisableTakeOwnership: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "ServerSide" && name != "ClientSide" {
+				t.Skip("long")
+			}
 			t.Parallel()
 			w := mapsWorld(t)
 			owner := w.release("owner", notes("one", "two", "theirs"), ofMaps)
@@ -130,6 +133,9 @@ func TestOrphansAreAdopted(t *testing.T) {
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "ServerSide" {
+				t.Skip("long")
+			}
 			t.Parallel()
 			w := mapsWorld(t)
 			w.make("plain", nil)
@@ -173,6 +179,9 @@ func (w *world) make(name string, annotations map[string]string) {
 // TestNotTakingNamesOwner: with disableTakeOwnership orphans are rejected, and the message names
 // them as orphans.
 func TestNotTakingNamesOwner(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := mapsWorld(t)
 	w.make("plain", nil)
@@ -191,6 +200,9 @@ func TestObjectMovesInOneCommit(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]helmv2.ServerSideApplyMode{"ServerSide": "", "ClientSide": helmv2.ServerSideApplyDisabled} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "ServerSide" {
+				t.Skip("long")
+			}
 			t.Parallel()
 			w := mapsWorld(t)
 			loses, gets := w.release("loses", notes("moving", "one"), ofMaps), w.release("gets", notes("two"), ofMaps, with(nil, mode))
@@ -214,6 +226,9 @@ func TestObjectMovesInOneCommit(t *testing.T) {
 // TestOwnersElsewhere: the owner of an object depends neither on the storage namespace nor on the
 // name alone.
 func TestOwnersElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w, away := mapsWorld(t), newWorld(t)
 	away.publish("maps", "1.0.0", mapsChart(t))
@@ -234,6 +249,9 @@ func TestOwnersElsewhere(t *testing.T) {
 // TestReleasesOfPeople: a release that a user created with the Helm CLI is an owner too, and is
 // reported without a HelmRelease.
 func TestReleasesOfPeople(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := mapsWorld(t)
 	c, err := loader.LoadArchive(bytes.NewReader(mapsChart(t)))
@@ -312,6 +330,9 @@ func TestWaitingIsQuiet(t *testing.T) {
 // TestMadeMeanwhile: an object that another client creates or labels between the check and the
 // write is not adopted.
 func TestMadeMeanwhile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	for name, there := range map[string]bool{"Made": false, "Adopted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -350,6 +371,9 @@ func TestMadeMeanwhile(t *testing.T) {
 // TestMadeByTwoAtOnce: of two actions that find an object free at the same moment one
 // makes it, and the other waits.
 func TestMadeByTwoAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	for name, unchecked := range map[string]bool{"Checked": false, "Unchecked": true} {
 		t.Run(name, func(t *testing.T) {
@@ -432,6 +456,9 @@ func TestReturningTakesNothing(t *testing.T) {
 // TestRequestsForAdoption: an absent object costs no request, an existing one at most one, and each
 // other release at most two.
 func TestRequestsForAdoption(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := newBench(t)
 	dead := map[string]string{"meta.helm.sh/release-name": "dead", "meta.helm.sh/release-namespace": b.namespace}

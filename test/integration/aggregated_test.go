@@ -143,6 +143,9 @@ func (a *aggregated) count() int {
 //
 //nolint:paralleltest // see above
 func TestAggregatedAPIAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	group := "away." + w.namespace + ".example.com"
 	a := newAggregated(w, group)

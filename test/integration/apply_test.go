@@ -107,6 +107,10 @@ func TestApplyMethods(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			// A sample installs and upgrades with both methods.
+			if testing.Short() && name != "ToServer" && name != "ToClient" {
+				t.Skip("long")
+			}
 			w := newWorld(t)
 			w.publish("app", "1.0.0", appliedChart(t, "1.0.0"))
 			hr := w.release("app", values("data", values("kept", "1", "dropped", "1"), "port", 80, "extra", true), with(tc.install, tc.upgrade))

@@ -100,6 +100,9 @@ func attacks(t *testing.T) map[string]attack {
 // TestAttackers: each malicious release is rejected with a reason, and a normal one beside them
 // works.
 func TestAttackers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: it measures the memory of the process.
 	w := newWorld(t)
 	before := resident(t)

@@ -44,6 +44,9 @@ func structured() map[string]string {
 // TestCanaryInParts: messages that quote only a part of a structured Secret do not show it, and
 // common words stay.
 func TestCanaryInParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	data := map[string][]byte{}

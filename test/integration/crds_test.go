@@ -82,6 +82,9 @@ func TestCRDPolicies(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "Default" && name != "Replace" {
+				t.Skip("long")
+			}
 			b := newBench(t)
 			one, two := strings.ToLower(name)+".example.com", strings.ToLower(name)+"-two.example.com"
 			spec := helmv2.HelmReleaseSpec{
@@ -121,6 +124,9 @@ func TestCRDPolicies(t *testing.T) {
 // TestObjectsOfShippedKindsAreNotChecked: objects of a kind whose CRD the chart changes are not
 // validated against the existing CRD.
 func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	for _, folder := range []string{"crds", "templates"} {
 		t.Run(folder, func(t *testing.T) {
@@ -150,6 +156,9 @@ func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 // TestRollbackListsNoDefinitions: definitions are not rolled back, and those of the
 // chart that failed are none of the objects of the revision that is there again.
 func TestRollbackListsNoDefinitions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := newBench(t)
 	b.mustRun(install, pack(t, "note", "1.0.0", map[string]string{"templates/data.yaml": dataTemplate}), nil, helmv2.HelmReleaseSpec{})

@@ -86,6 +86,9 @@ func (w *world) definitionObject(group string) client.Object {
 // TestDiscoveryIsAskedOnce: not once per action, and not again for definitions that
 // are as they were.
 func TestDiscoveryIsAskedOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: CRDs of other tests would lead to discovery.
 	b := newBench(t)
 	var discovered atomic.Int64

@@ -19,9 +19,6 @@ import (
 // guard is a finalizer that only an operator takes off.
 const guard = "example.com/operator"
 
-// pairs is how often an operator and its custom resource are deleted together.
-const pairs = 50
-
 func guardedChart(t *testing.T) []byte {
 	t.Helper()
 	return pack(t, "resource", "1.0.0", map[string]string{
@@ -41,6 +38,11 @@ func TestDeletionInOrder(t *testing.T) {
 		return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = source }
 	}
 	pair := func(i int) client.MatchingLabels { return client.MatchingLabels{"pair": fmt.Sprint(i)} }
+	// pairs is how often an operator and its custom resource are deleted together.
+	pairs := 50
+	if testing.Short() {
+		pairs = 4
+	}
 	var operators, resources []*helmv2.HelmRelease
 	for i := range pairs {
 		// Both are deleted by one request, in the order of their names.

@@ -117,6 +117,9 @@ func (w *world) waits(hr *helmv2.HelmRelease, texts ...string) {
 // TestDependencyOfALaterKind: a dependency may refer to a kind without CRD. The controller polls
 // only once an hour, so every step must be detected by a watch.
 func TestDependencyOfALaterKind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newKindsWorld(t)
 	group := w.namespace + ".example.com"
@@ -280,6 +283,9 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 // TestDependencyInAnotherNamespace: with --no-cross-namespace-refs, expressions see only the labels
 // of a Secret in another namespace.
 func TestDependencyInAnotherNamespace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w, there := newKindsWorld(t), newWorld(t)
 	strict := w.ownController(config{settings: inputs.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}})
@@ -344,6 +350,9 @@ func TestDependencyOfAnotherKindByMistake(t *testing.T) {
 // TestDependencyOfAnotherKindAtRest: a ready dependency is neither watched nor read until the next
 // reconciliation.
 func TestDependencyOfAnotherKindAtRest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newKindsWorld(t)
 	var mu sync.Mutex

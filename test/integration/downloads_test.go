@@ -59,6 +59,9 @@ func (m *muteServer) artifact(path, tag string) fluxmeta.Artifact {
 // TestSilentArtifactServer: releases that wait for a server without answers do not block others,
 // even if they outnumber the workers.
 func TestSilentArtifactServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	archives := map[string][]byte{"/shared.tgz": configMapChart(t, "7.0.0")}
@@ -109,6 +112,9 @@ func TestSilentArtifactServer(t *testing.T) {
 // TestArtifactServerGivenUp: a download that times out is reported as failed during its retries,
 // and a newer source is used meanwhile.
 func TestArtifactServerGivenUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	mute := newMuteServer(t, map[string][]byte{"/late.tgz": configMapChart(t, "7.1.0")})

@@ -179,6 +179,9 @@ func TestDriftOwnership(t *testing.T) {
 		}
 	})
 	t.Run("AdmissionAtUpdateByOthers", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("long")
+		}
 		w := newWorld(t)
 		o := w.object(driftDeployment)
 		w.applyAs(o, manager)
@@ -205,6 +208,9 @@ func TestDriftOwnership(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "Update" && name != "Apply" {
+				t.Skip("long")
+			}
 			w := newWorld(t)
 			o := w.object(driftDeployment)
 			w.applyAs(o, manager)

@@ -187,6 +187,9 @@ func quiet(t *testing.T) time.Duration {
 // TestDriftQuiet: permitted changes of other clients cause neither events nor writes, and do not
 // hide drift.
 func TestDriftQuiet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	// The webhook acts on creation only, so that another apply would undo its change.
@@ -325,6 +328,9 @@ func TestDriftOfListKey(t *testing.T) {
 // TestDriftFight: corrections are limited if another client undoes each of them at once, and the
 // condition names its manager.
 func TestDriftFight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
@@ -356,6 +362,9 @@ func TestDriftFight(t *testing.T) {
 
 // TestDriftOverride: additions of an overridden manager are removed.
 func TestDriftOverride(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.ownController(config{overridden: []string{"kubectl-edit"}})
@@ -391,6 +400,9 @@ func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
 // TestDriftAtRest: a release without changes costs no requests. A requested reconciliation costs
 // only its acknowledgement.
 func TestDriftAtRest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	var asked atomic.Int64
 	w := newWorld(t)
@@ -418,6 +430,9 @@ func TestDriftAtRest(t *testing.T) {
 // TestDriftReadOnce: a controller that starts reads the newest revision once, to decide
 // and to compare its objects.
 func TestDriftReadOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	own := config{name: w.namespace}
@@ -526,6 +541,9 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 // TestDriftRendersAgain: a chart that looked for a missing CRD is upgraded when the CRD is created,
 // and one that looks up an object on request. A chart with random output is never upgraded.
 func TestDriftRendersAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	group := w.namespace + ".example.com"

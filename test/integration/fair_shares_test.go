@@ -99,6 +99,9 @@ func (w *world) slowReleases(name string, own func(*helmv2.HelmRelease)) (all []
 //
 // Their cluster is reported as slow, although it answers its version.
 func TestSlowClustersDelayNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const installs = 7
 	slow, other := newWorld(t), newWorld(t)
 	own := other.ownController(config{concurrent: 4})
@@ -139,6 +142,9 @@ func TestSlowClustersDelayNoOther(t *testing.T) {
 // TestSlowHelmChartsDelayNoOther: the writes of three HelmCharts that are not answered do not delay
 // the HelmChart of another tenant.
 func TestSlowHelmChartsDelayNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	slow, other := newWorld(t), newWorld(t)
 	var waiting atomic.Int64
@@ -178,6 +184,9 @@ func TestSlowHelmChartsDelayNoOther(t *testing.T) {
 // TestLabelledObjectsHaveABudget: a thousand objects with the labels of another tenant's release, all
 // of them created and deleted, trigger few reconciliations.
 func TestLabelledObjectsHaveABudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	victim := types.NamespacedName{Namespace: "victim-of-" + w.namespace, Name: "app"}

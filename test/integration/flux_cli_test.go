@@ -187,6 +187,9 @@ func TestFluxReconcileReset(t *testing.T) {
 // TestFluxReconcileTemplate: --with-source finds the HelmChart by its name, and
 // `flux trace` by status.
 func TestFluxReconcileTemplate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("templated", nil, templated(""))

@@ -27,6 +27,9 @@ func eachStorage(t *testing.T, test func(t *testing.T, c claims)) {
 	t.Helper()
 	for name, isOwn := range map[string]bool{"Own": true, "Third": false} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !isOwn {
+				t.Skip("long")
+			}
 			t.Parallel()
 			c := claims{victim: newWorld(t), attacker: newWorld(t)}
 			if c.storage = c.victim; !isOwn {
@@ -80,6 +83,9 @@ func TestForeignSpec(t *testing.T) {
 // of the HelmRelease whose history has them. An older one of another namespace is Contested, even
 // if it has all rights.
 func TestForeignClaimAfterMigration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, c claims) {
 		w, attacker := c.victim, c.attacker
@@ -110,6 +116,9 @@ func TestForeignClaimAfterMigration(t *testing.T) {
 // TestForeignClaimOfObject: neither a HelmRelease of another namespace nor the labels of an object
 // that name it reserve the object, if no stored record contains it.
 func TestForeignClaimOfObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w, attacker := newWorld(t), newWorld(t)
 	attacker.release("ghost", nil, suspended, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName, hr.Spec.TargetNamespace = "ghost", w.namespace })
@@ -131,6 +140,9 @@ func TestForeignClaimOfObject(t *testing.T) {
 // TestRedirectingCluster: the server of a kubeconfig cannot have its requests repeated elsewhere, and
 // answers of other servers are not quoted.
 func TestRedirectingCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	const secret = "hunter2-of-another-service"
 	var mu sync.Mutex

@@ -129,6 +129,9 @@ func TestUnservedVersion(t *testing.T) {
 	t.Parallel()
 	for _, serverSide := range []bool{true, false} {
 		t.Run(fmt.Sprintf("ServerSide=%t", serverSide), func(t *testing.T) {
+			if testing.Short() && !serverSide {
+				t.Skip("long")
+			}
 			t.Parallel()
 			w := newWorld(t)
 			group := w.namespace + ".example.com"

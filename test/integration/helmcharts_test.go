@@ -138,6 +138,9 @@ func TestHelmChartLosesMetadata(t *testing.T) {
 }
 
 func TestHelmChartMadeByHand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	byHand := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.namespace + "-taken", Labels: map[string]string{"by": "hand"}}}
@@ -156,6 +159,9 @@ func TestHelmChartMadeByHand(t *testing.T) {
 
 // TestHelmChartsOfOneName is about a-b/c and a/b-c.
 func TestHelmChartsOfOneName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w, v := newWorld(t), newWorld(t)
 	v.namespace = w.namespace + "-b"
@@ -198,6 +204,9 @@ func TestHelmChartsOfOneName(t *testing.T) {
 // TestHelmChartThatChangedHands: a HelmRelease whose status names a HelmChart of another owner does
 // not change it.
 func TestHelmChartThatChangedHands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("seller", nil, templated(""))
@@ -226,6 +235,9 @@ func TestNameTooLongForAHelmChart(t *testing.T) {
 }
 
 func TestNoCrossNamespaceRefs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w, sources := newWorld(t), newWorld(t)
 	locked := w.ownController(config{settings: inputs.Settings{NoCrossNamespaceRefs: true}})

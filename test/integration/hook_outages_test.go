@@ -28,6 +28,9 @@ const completedJob = `{startTime: "2026-01-01T00:00:00Z", completionTime: "2026-
 // TestHookTimeoutInOutage: the timeout of a hook goes on while the API server does not answer.
 // A hook that ends during the outage has ended in time if the read after the outage shows that.
 func TestHookTimeoutInOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	// An outage of 30 s interrupts the action. This one is as long as the timeout, and up to 5 s pass
 	// until the next request.

@@ -78,6 +78,9 @@ func TestHooksThatAreGone(t *testing.T) {
 	}
 	for policy, tc := range cases {
 		t.Run(policy, func(t *testing.T) {
+			if testing.Short() && (policy == "hook-succeeded" || tc.fails) {
+				t.Skip("long")
+			}
 			t.Parallel()
 			b := newBench(t)
 			archive := hookChart(t, policy)
@@ -85,7 +88,11 @@ func TestHooksThatAreGone(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go b.endHooks(ctx, tc.fails)
-			for range 5 {
+			upgrades := 5
+			if testing.Short() {
+				upgrades = 2
+			}
+			for range upgrades {
 				begun := time.Now()
 				out := b.run(release.Upgrade{Timeout: patience}, archive, nil, helmv2.HelmReleaseSpec{})
 				if (out.Err != nil) != tc.fails {
