@@ -192,6 +192,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		return nil
 	}
 	started := withSuspension(w, status.Started(w.hr, d, want, w.now))
+	started.Events = append(started.Events, status.DependentsLeft(d, in)...)
 	if equality.Semantic.DeepEqual(started.Status, w.hr.Status) {
 		return fmt.Errorf("the announcement of %s changes nothing", release.Name(d.Action))
 	}
