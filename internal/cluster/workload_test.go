@@ -29,6 +29,8 @@ func TestParseWorkload(t *testing.T) {
 		reason  string
 		data    map[string]string
 		account string
+		// closed disables the feature gate.
+		closed  bool
 		want    *Workload
 		wantErr string
 	}{
@@ -54,6 +56,11 @@ func TestParseWorkload(t *testing.T) {
 			reason: "a token of the controller is not sent elsewhere", data: map[string]string{"provider": "generic", "address": "https://api"},
 			wantErr: "serviceAccountName is missing",
 		},
+		"NoGate": {
+			reason: "tokens of ServiceAccounts need a feature gate", closed: true,
+			data:    map[string]string{"provider": "generic", "address": "https://api", "serviceAccountName": "tenant"},
+			wantErr: "provider generic is for tokens of ServiceAccounts, which need the feature gate ObjectLevelWorkloadIdentity",
+		},
 		"NoProvider": {data: map[string]string{"address": "https://api"}, account: "a", wantErr: "provider: aws, azure, gcp or generic"},
 		"NoAddress":  {data: map[string]string{"provider": "generic"}, account: "a", wantErr: "address"},
 		"HTTP":       {data: map[string]string{"provider": "generic", "address": "http://api"}, account: "a", wantErr: "address"},
@@ -62,7 +69,7 @@ func TestParseWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseWorkload(tc.data, "apps", WorkloadOptions{DefaultServiceAccount: tc.account, AllowServiceAccounts: true})
+			got, err := ParseWorkload(tc.data, "apps", WorkloadOptions{DefaultServiceAccount: tc.account, AllowServiceAccounts: !tc.closed})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), "hunter") {
 					t.Errorf("got %v, %v, want %s", got, err, tc.wantErr)
