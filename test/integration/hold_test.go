@@ -4,13 +4,9 @@
 package integration
 
 import (
-	"errors"
-	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,120 +133,6 @@ func (w *world) recordOf(name string, version int) (*corev1.Secret, bool) {
 	return nil, false
 }
 
-// TestHoldEnds: a hold ends at its time. A time that is over is reported, and so is one that cannot
-// be parsed.
-func TestHoldEnds(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.revised([]string{"one", "two"})
-	until := time.Now().Add(time.Hour)
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "1", helmv2.AnnotationRollbackUntil, until.Format(time.RFC3339))
-	w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, "until "+until.UTC().Format(time.RFC3339))
-	until = time.Now().Add(5 * time.Second).Truncate(time.Second)
-	w.annotate(hr, helmv2.AnnotationRollbackUntil, until.Format(time.RFC3339))
-	w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionFalse, helmv2.ReasonRollbackExpired, helmv2.AnnotationRollbackUntil, "is over")
-	if time.Now().Before(until) {
-		t.Error("the hold has ended too early")
-	}
-	w.untilMessage("app", "two")
-	w.untilReady(hr)
-	w.expectRevisions(hr, 4)
-
-	w.annotate(hr, helmv2.AnnotationRollbackUntil, "tomorrow")
-	w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, helmv2.AnnotationRollbackUntil, `"tomorrow", which is no RFC 3339 time`)
-}
-
-// TestHoldRefused: a release is not rolled back to a revision that is missing, has failed or was
-// changed, and is not changed otherwise either.
-func TestHoldRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", interruptibleChart(t))
-	yes := true
-	hr := w.revised([]string{"one", "two"}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Upgrade = &helmv2.Upgrade{Timeout: &metav1.Duration{Duration: time.Second}, Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: &yes}}
-	})
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = rawValues(t, map[string]any{"message": "three", "broken": true})
-	})
-	w.until(hr, "the remediation", func(hr *helmv2.HelmRelease) bool {
-		return newest(hr) == 4 && condition(hr, helmv2.ConditionStalled).Status == metav1.ConditionTrue
-	})
-	w.says(hr, "five")
-	w.until(hr, "revision 5", func(hr *helmv2.HelmRelease) bool {
-		return newest(hr) == 5 && condition(hr, helmv2.ConditionReady).Status == metav1.ConditionTrue
-	})
-	record, _ := w.recordOf("app", 4)
-	other, _ := w.recordOf("app", 1)
-	record.Data = other.Data
-	w.must(suite.client.Update(t.Context(), record))
-	for to, cause := range map[string]string{
-		"9": "revision 9 is not stored", "3": "revision 3 was never deployed", "4": "the record of revision 4 is not as it was written", "five": "which is no number",
-	} {
-		w.annotate(hr, helmv2.AnnotationRollbackTo, to)
-		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRollbackRefused, cause)
-		w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionFalse, helmv2.ReasonRollbackRefused, cause)
-		w.says(hr, "not "+to)
-		w.settle(hr)
-		if got := w.message("app"); got != "five" {
-			t.Errorf("rollback to %s: the message is %q", to, got)
-		}
-	}
-	w.expectRevisions(hr, 5)
-}
-
-// TestHoldDespiteInputs: a release is rolled back and held, as it is named, although its source is
-// broken and the spec requests another name.
-func TestHoldDespiteInputs(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.revised([]string{"one", "two"})
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.ReleaseName = "renamed"
-		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "ConfigMap", Name: "missing"}}
-	})
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError)
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "1")
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, "missing")
-	w.untilMessage("app", "one")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ValuesFrom = nil })
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, "release target changed")
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "")
-	untilTrue(w, "the release to be moved", func() bool { return w.message("renamed") == "two" })
-}
-
-// TestHoldSurvivesProcess: the process ends during the rollback, and while the release is held. The
-// spec has changed meanwhile. There is one revision, and the next process requests no other one.
-func TestHoldSurvivesProcess(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", interruptibleChart(t))
-	var armed atomic.Bool
-	died := w.applyAndDieIf("one", armed.Load)
-	hr := w.revised([]string{"one", "two"}, func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} })
-	armed.Store(true)
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "1")
-	died(hr)
-	if stored := w.stored("app"); stored[len(stored)-1].Labels["status"] != "pending-rollback" {
-		t.Fatalf("after the death, %s", stored[len(stored)-1].Labels["status"])
-	}
-	w.says(hr, "three")
-	stop, err := startController(config{name: w.namespace})
-	w.must(err)
-	w.untilHeld(hr, "one")
-	w.expectRevisions(hr, 3)
-	w.must(stop())
-
-	w.says(hr, "four")
-	w.ownController(config{})
-	w.untilObserved(hr)
-	w.untilHeld(hr, "one")
-	w.expectRevisions(hr, 3)
-	w.expectEvents(hr, helmv2.ReasonRolledBack, 1)
-}
-
 // testedChart is configMapChart with a test that is a ConfigMap. With the message broken, the API server
 // rejects the test.
 func testedChart(t *testing.T) []byte {
@@ -301,51 +183,9 @@ func TestTestsOnRequest(t *testing.T) {
 	}
 }
 
-// TestTokenAfterDeath: a process that dies right after it has accepted a request does not carry it out,
-// and neither does the next one.
-func TestTokenAfterDeath(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", testedChart(t))
-	var dead atomic.Bool
-	stop, err := startController(config{name: w.namespace, wrap: func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			if dead.Load() {
-				return nil, errors.New("the process is dead")
-			}
-			resp, err := next.RoundTrip(req)
-			if err == nil && req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/helmreleases/app") && w.handled("app") != "" {
-				dead.Store(true)
-			}
-			return resp, err
-		})
-	}})
-	w.must(err)
-	hr := w.revised([]string{"one"}, func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} })
-	w.annotate(hr, helmv2.AnnotationTestAt, "one")
-	untilTrue(w, "the process to die", dead.Load)
-	_ = stop()
-	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
-	w.ownController(config{})
-	w.ask(hr, "now")
-	w.settle(hr)
-	if w.uidOf("app-test") != "" || w.events(hr, helmv2.ReasonTestSucceeded) > 0 {
-		t.Error("the request is carried out again")
-	}
-	w.annotate(hr, helmv2.AnnotationTestAt, "two")
-	w.untilSays(hr, helmv2.ConditionTestSuccess, metav1.ConditionTrue, helmv2.ReasonTestSucceeded)
-}
-
 // uidOf returns the UID of a ConfigMap; empty if it does not exist.
 func (w *world) uidOf(name string) types.UID {
 	cm := &corev1.ConfigMap{}
 	_ = suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, cm)
 	return cm.UID
-}
-
-// handled returns the annotation with the requests that were accepted.
-func (w *world) handled(name string) string {
-	hr := &helmv2.HelmRelease{}
-	_ = suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, hr)
-	return hr.Annotations[helmv2.AnnotationHandled]
 }
