@@ -109,26 +109,6 @@ func (w *world) takeOff() {
 	}
 }
 
-// TestDeletionBeforeDependents: a dependent that is not deleted does not delay the deletion, and an
-// event names it.
-func TestDeletionBeforeDependents(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("base", "1.0.0", configMapChart(t, "1.0.0"))
-	base := w.release("base", nil)
-	on := func(name string) func(*helmv2.HelmRelease) {
-		return func(hr *helmv2.HelmRelease) {
-			hr.Spec.ChartRef.Name, hr.Spec.DependsOn = "base", []helmv2.DependencyReference{{Name: name}}
-		}
-	}
-	user := w.release("user", nil, on("base"))
-	w.untilReady(base)
-	w.untilReady(user)
-	w.must(suite.client.Delete(t.Context(), base))
-	w.untilGone(base)
-	w.warned(base, helmv2.EventReasonDependentsLeft, w.namespace+"/user, which is not being deleted")
-}
-
 // TestDeletionOfACycle: a cycle of dependencies does not delay deletions, and an event names it.
 func TestDeletionOfACycle(t *testing.T) {
 	t.Parallel()
