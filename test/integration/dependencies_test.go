@@ -55,36 +55,6 @@ func TestDependencies(t *testing.T) {
 	w.untilSays(top, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonInvalidCELExpression, "configuration error: spec.dependsOn[0].readyExpr", "not bool")
 }
 
-func TestDependencyCycle(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for _, name := range []string{"hen", "egg"} {
-		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
-	}
-	hen := w.release("hen", nil, needs(helmv2.DependencyReference{Name: "egg"}))
-	egg := w.release("egg", nil, needs(helmv2.DependencyReference{Name: "hen"}))
-	n := w.namespace
-	w.untilSays(egg, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, "dependency cycle "+n+"/egg -> "+n+"/hen -> "+n+"/egg")
-	w.edit(egg, needs())
-	w.untilReady(egg)
-	w.untilReady(hen)
-}
-
-// TestDependencyOutOfSight: a dependency outside of the controller's label selector is read from
-// the API server.
-func TestDependencyOutOfSight(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	mine := w.ownController(config{})
-	for _, name := range []string{"far", "near"} {
-		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
-	}
-	far := w.release("far", nil)
-	w.untilReady(far)
-	near := w.release("near", nil, mine, needs(helmv2.DependencyReference{Name: "far"}))
-	w.untilReady(near)
-}
-
 func TestExternalArtifact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +20,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -301,49 +299,6 @@ func TestDependencyInAnotherNamespace(t *testing.T) {
 	w.waits(hr, "is not ready according to readyExpr eval")
 	vault.Labels = map[string]string{"open": "yes"}
 	w.must(suite.client.Update(t.Context(), vault))
-	w.untilAtRest(hr)
-}
-
-// TestDependencyOfAnotherKindByMistake: it would be waited for for ever.
-func TestDependencyOfAnotherKindByMistake(t *testing.T) {
-	t.Parallel()
-	w := newKindsWorld(t)
-	var mu sync.Mutex
-	asked := 0
-	mine := w.ownController(config{settings: inputs.Settings{DependencyRetry: 200 * time.Millisecond}, wrap: func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/namespaces/"+w.namespace+"/kustomizations/infra") {
-				mu.Lock()
-				asked++
-				mu.Unlock()
-			}
-			return next.RoundTrip(r)
-		})
-	}})
-	const group = "kustomize.toolkit.fluxcd.io"
-	w.serveKind("Kustomization", group, "Namespaced")
-	w.put(w.bare(group+"/v1", "Kustomization", "infra"))
-	// An object may exist before discovery lists its kind.
-	untilTrue(w, "the group to be listed", func() bool {
-		groups, err := discovery.NewDiscoveryClientForConfigOrDie(suite.config).ServerGroups()
-		w.must(err)
-		return slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == group })
-	})
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", nil, mine, needs(helmv2.DependencyReference{Name: "infra"}))
-	w.waits(hr, "unable to get '"+w.namespace+"/infra' dependency: HelmRelease '"+w.namespace+"/infra' not found, but a Kustomization of that name exists: set apiVersion and kind")
-	// The new dependency is polled five times.
-	if writes := w.countWrites(hr, func() { time.Sleep(time.Second) }); writes != 0 {
-		t.Errorf("%d writes while it waits", writes)
-	}
-	mu.Lock()
-	if asked != 1 {
-		t.Errorf("it was looked for %d times", asked)
-	}
-	mu.Unlock()
-	w.edit(hr, needs(onKind(group+"/v1", "Kustomization", "app")))
-	w.waits(hr, "dependency: Kustomization '"+w.namespace+"/app' not found, but a HelmRelease of that name exists: remove apiVersion and kind")
-	w.edit(hr, needs(onKind(group+"/v1", "Kustomization", "infra")))
 	w.untilAtRest(hr)
 }
 
