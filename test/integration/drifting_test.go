@@ -142,34 +142,6 @@ func TestDriftCorrected(t *testing.T) {
 	}
 }
 
-// TestDriftWarned: mode warn reports differences once and writes nothing to the objects.
-func TestDriftWarned(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	hr := w.drifting(helmv2.DriftDetectionWarn)
-	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
-	version := w.configMap("app").ResourceVersion
-	w.must(suite.client.Delete(t.Context(), w.service("app")))
-	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed (0 additions, 1 changes, 0 removals)", "by editor")
-	if condition(hr, "Ready").Status != metav1.ConditionTrue {
-		t.Errorf("Ready is %+v", condition(hr, "Ready"))
-	}
-	w.settle(hr)
-	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed")
-	before := w.driftEvents(hr)
-	w.ask(hr, "look again")
-	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "look again" })
-	w.settle(hr)
-	if after := w.driftEvents(hr); len(after[helmv2.ReasonDriftDetected]) != len(before[helmv2.ReasonDriftDetected]) || len(after[helmv2.ReasonDriftCorrected]) != 0 {
-		t.Errorf("events: %q, before the second look %q", after, before)
-	}
-	if w.configMap("app").ResourceVersion != version {
-		t.Error("the ConfigMap was written")
-	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = nil })
-	w.until(hr, "Drifted to go", func(hr *helmv2.HelmRelease) bool { return condition(hr, "Drifted").Type == "" })
-}
-
 // quiet is how long TestDriftQuiet listens: PINTLE_QUIET, or a moment.
 func quiet(t *testing.T) time.Duration {
 	t.Helper()
@@ -281,6 +253,9 @@ func TestDriftSecret(t *testing.T) {
 
 // TestDriftNotCorrected: a failed correction is reported and does not prevent other corrections.
 func TestDriftNotCorrected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionWarn)
@@ -459,37 +434,6 @@ func TestDriftReadOnce(t *testing.T) {
 	w.settle(hr)
 	if read.Load() != 1 || compared.Load() == 0 {
 		t.Errorf("the revision was read %d times, an object of it %d times", read.Load(), compared.Load())
-	}
-}
-
-// TestDriftReadFails: a comparison of which a read fails is repeated soon, and the
-// difference corrected. Neither Ready nor Drifted mention the failure.
-func TestDriftReadFails(t *testing.T) {
-	t.Parallel()
-	var failing atomic.Bool
-	var failed atomic.Int64
-	w := newWorld(t)
-	hr := w.drifting(helmv2.DriftDetectionEnabled, w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			if req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/deployments/app") && failing.CompareAndSwap(true, false) {
-				failed.Add(1)
-				return statusAnswer(req, http.StatusInternalServerError, "InternalError"), nil
-			}
-			return next.RoundTrip(req)
-		})
-	}}))
-	w.settle(hr)
-	failing.Store(true)
-	changeAs(w, "editor", w.deployed("app"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
-	w.ask(hr, "now")
-	untilTrue(w, "the correction", func() bool {
-		corrected := w.deployed("app")
-		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(corrected), corrected))
-		return *corrected.Spec.Replicas == 2
-	})
-	w.settle(hr)
-	if events := w.driftEvents(hr); failed.Load() != 1 || len(events[helmv2.ReasonStateError]) != 0 {
-		t.Errorf("%d reads failed; events: %v", failed.Load(), events)
 	}
 }
 
