@@ -6,7 +6,6 @@ package integration
 import (
 	"bytes"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -113,27 +112,6 @@ func TestValuesThatFailTheSchema(t *testing.T) {
 	w.untilReady(hr)
 }
 
-func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("broken", "1.0.0", pack(t, "broken", "1.0.0", map[string]string{
-		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name | default \"Not-A-Name\" }}\n",
-	}))
-	// The preflight check would prevent the failed revision.
-	hr := w.release("broken", nil, func(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableOpenAPIValidation: true} })
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 1 attempt(s)")
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "Not-A-Name")
-	w.settle(hr)
-	if n := len(w.stored("broken")); n != 1 {
-		t.Errorf("%d revisions, want 1", n)
-	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"name": "a-name"}) })
-	w.untilReady(hr)
-	if c := condition(hr, helmv2.ConditionStalled); c.Type != "" {
-		t.Errorf("still stalled: %+v", c)
-	}
-}
-
 // TestClusterWithoutGate: a kubeconfig that needs ServiceAccount tokens is rejected with the name
 // of the missing feature gate.
 func TestClusterWithoutGate(t *testing.T) {
@@ -179,47 +157,4 @@ func TestNoSharedValues(t *testing.T) {
 	if got := w.configMap("right").Data; got["message"] != "default" || got["secret"] != "none" {
 		t.Errorf("values of one release reached the other: %v", got)
 	}
-}
-
-// TestMissingNamespace: a rejection by the API server counts as a failure, and stalls the release
-// when no retries are left. After the cause is removed, the release recovers without a change of
-// the spec.
-func TestMissingNamespace(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
-	late := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-late"}}
-	hr := w.release("web", map[string]any{"message": "hello"}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.TargetNamespace, hr.Spec.ReleaseName = late.Name, "web"
-		hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: 1}}
-	})
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 2 attempt(s)")
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, `namespaces "`+late.Name+`" not found`)
-	s, generation := hr.Status, hr.Generation
-	if s.InstallFailures != 2 || s.UpgradeFailures != 0 || s.Failures != 2 || len(s.History) != 0 || s.ObservedGeneration != generation {
-		t.Errorf("status is %+v", s)
-	}
-	if stored := w.stored("web"); len(stored) > 0 {
-		t.Errorf("stored is %+v", stored)
-	}
-	// The retries in between raise the count of the event.
-	stalled := condition(hr, helmv2.ConditionStalled).LastTransitionTime
-	w.until(hr, "another try", func(hr *helmv2.HelmRelease) bool {
-		return stalled.Time.Before(condition(hr, helmv2.ConditionStalled).LastTransitionTime.Time)
-	})
-	if hr.Status.Failures != 2 || condition(hr, helmv2.ConditionReady).Reason != helmv2.ReasonInstallFailed {
-		t.Errorf("after another try it is %+v", hr.Status)
-	}
-	w.must(suite.client.Create(t.Context(), late))
-	w.untilReady(hr)
-	if hr.Generation != generation || hr.Status.History[0].Version != 1 {
-		t.Errorf("generation is %d, and history %+v", hr.Generation, hr.Status.History)
-	}
-	// Events are sent after the status.
-	untilTrue(w, "one event of all failures", func() bool {
-		var events corev1.EventList
-		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
-		failures := slices.DeleteFunc(events.Items, func(e corev1.Event) bool { return e.Reason != helmv2.ReasonInstallFailed })
-		return len(failures) == 1 && failures[0].Count > 2
-	})
 }
