@@ -294,39 +294,6 @@ func TestOwnersThatCannotBeRead(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// TestWaitingIsQuiet: retries while objects have another owner send no events.
-func TestWaitingIsQuiet(t *testing.T) {
-	t.Parallel()
-	w := mapsWorld(t)
-	owner := w.release("owner", notes("one"), ofMaps)
-	w.untilReady(owner)
-	hr := w.release("late", notes("one"), ofMaps)
-	w.untilOwned(hr, 0)
-	since := condition(hr, helmv2.ConditionReady).LastTransitionTime
-	time.Sleep(1100 * time.Millisecond)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "now"}
-	})
-	w.until(hr, "the request to be answered", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
-	w.untilOwned(hr, 0)
-	if got := condition(hr, helmv2.ConditionReady).LastTransitionTime; !got.Equal(&since) {
-		t.Errorf("Ready changed at %s, which it did at %s", got, since)
-	}
-	untilTrue(w, "an event", func() bool { return w.events(hr, helmv2.ReasonObjectsOwned) > 0 })
-	w.settle(hr)
-	var events corev1.EventList
-	w.must(suite.client.List(t.Context(), &events, client.InNamespace(w.namespace)))
-	n := 0
-	for i := range events.Items {
-		if events.Items[i].Reason == helmv2.ReasonObjectsOwned {
-			n += int(max(1, events.Items[i].Count))
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d events", n)
-	}
-}
-
 // TestMadeMeanwhile: an object that another client creates or labels between the check and the
 // write is not adopted.
 func TestMadeMeanwhile(t *testing.T) {
