@@ -197,33 +197,6 @@ func (w *world) expectNoText() {
 	}
 }
 
-// TestProtectedReinstall: a chart with another name is a reinstall. One approval covers the uninstall
-// and the install.
-func TestProtectedReinstall(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	hr := w.protected()
-	before := w.versions()
-	w.publish("app", "2.0.0", claiming(t, "renamed", "2.0.0", true))
-	plan := w.untilAwaits(hr)
-	if plan.Status.Action != v1alpha1.PlanReinstall || plan.Status.Summary.Destructive != 2 {
-		t.Errorf("the plan is %+v", plan.Status)
-	}
-	w.settle(hr)
-	w.expectUntouched(before)
-	pvc := &corev1.PersistentVolumeClaim{}
-	w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
-	w.approve(plan)
-	w.unprotect(pvc)
-	w.until(hr, "the install", func(hr *helmv2.HelmRelease) bool {
-		return newest(hr) > 0 && strings.HasPrefix(hr.Status.History[0].ChartName, "renamed")
-	})
-	w.untilReady(hr)
-	w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool {
-		return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied"
-	})
-}
-
 // TestProtectedUninstall: the deletion of the HelmRelease waits until the plan of the uninstall is
 // approved: by its spec or, during a foreground deletion, by an annotation.
 func TestProtectedUninstall(t *testing.T) {
@@ -261,41 +234,6 @@ func TestProtectedUninstall(t *testing.T) {
 			}
 			w.expectNoText()
 		})
-	}
-}
-
-// TestVoidApproval: after the approval, the live objects change. Nothing is written, an event states
-// that the approval is void, and a new plan awaits approval.
-func TestVoidApproval(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"})
-	w.untilReady(hr)
-	w.policy("production", v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalAlways})
-	w.says(hr, "two")
-	first := w.untilAwaits(hr)
-	cm := w.configMap("app")
-	w.must(suite.client.Delete(t.Context(), cm))
-	w.approve(first)
-	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.EventReasonApprovalVoid, "approval is void")
-	second := w.untilPlanned(hr, "another one", func(p *v1alpha1.ReleasePlan) bool {
-		return p.Status.Digest != "" && p.Status.Digest != first.Status.Digest
-	})
-	if c := changeOf(second, "ConfigMap", "app"); c.Change != v1alpha1.ChangeCreate {
-		t.Errorf("the change is %+v", c)
-	}
-	if len(w.stored("app")) != 1 {
-		t.Error("a revision was made")
-	}
-	err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(cm), &corev1.ConfigMap{})
-	if !apierrors.IsNotFound(err) {
-		t.Errorf("the object was written: %v", err)
-	}
-	w.approve(w.untilAwaits(hr))
-	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
-	if got := hr.Status.Failures + hr.Status.UpgradeFailures; got > 0 {
-		t.Errorf("%d failures are counted", got)
 	}
 }
 
