@@ -145,16 +145,6 @@ func TestApplyMethods(t *testing.T) {
 	}
 }
 
-func TestPruningKeepsWhatAsksForIt(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("kept", "1.0.0", appliedChart(t, "1.0.0"))
-	hr := w.release("kept", values("extra", true, "annotations", values("helm.sh/resource-policy", "keep")))
-	w.untilReady(hr)
-	w.upgradeTo(hr, 2, values("extra", false))
-	w.configMap("kept-extra")
-}
-
 // TestTakenOverReleaseStaysClientSide: Helm 3 does not write down how it applied.
 func TestTakenOverReleaseStaysClientSide(t *testing.T) {
 	t.Parallel()
