@@ -163,7 +163,7 @@ func TestLoad(t *testing.T) {
 		"NoArchive": {
 			reason:  "bytes that are not an archive are an error",
 			handler: serve([]byte("not a chart")), digest: digest.SHA256.FromString("not a chart").String(),
-			want: want{err: "cannot be read: "},
+			want: want{err: "/chart.tgz cannot be read: "},
 		},
 		"NoChart": {
 			reason:  "an archive without Chart.yaml is an error",
