@@ -111,20 +111,3 @@ func TestTwoWritesPerUpgrade(t *testing.T) {
 		t.Errorf("an upgrade made %d writes to the object, want 2 and the change itself", writes)
 	}
 }
-
-// TestSuspendedThenDeletedStays is how people keep a release without its
-// HelmRelease.
-func TestSuspendedThenDeletedStays(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("kept", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("kept", nil)
-	w.untilReady(hr)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
-	w.must(suite.client.Delete(t.Context(), hr))
-	w.untilGone(hr)
-	w.configMap("kept")
-	if n := len(w.stored("kept")); n != 1 {
-		t.Errorf("%d revisions are stored, want 1", n)
-	}
-}

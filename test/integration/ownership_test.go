@@ -4,13 +4,10 @@
 package integration
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -92,45 +89,5 @@ func TestMovedRelease(t *testing.T) {
 	}
 	if n := len(w.stored("renamed")); n != 1 {
 		t.Errorf("%d revisions are stored under the new name", n)
-	}
-}
-
-// TestSuspendedByAnnotation: the annotation suspends at once, is reported, expires, and orphans the
-// release if the HelmRelease is deleted.
-func TestSuspendedByAnnotation(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"})
-	w.untilReady(hr)
-	suspend := func(until time.Time) {
-		w.edit(hr, func(hr *helmv2.HelmRelease) {
-			hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "incident 42"}
-			if !until.IsZero() {
-				hr.Annotations[helmv2.AnnotationSuspendUntil] = until.Format(time.RFC3339)
-			}
-		})
-	}
-	suspend(time.Now().Add(time.Hour))
-	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42", "until ")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
-	w.untilObserved(hr)
-	suspend(time.Now().Add(5 * time.Second))
-	w.until(hr, "revision 2 after the end", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
-	w.untilReady(hr)
-	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, "incident 42 has expired", "to renew the suspension", "to remove it")
-	w.untilEvent(hr, "Warning", helmv2.ReasonSuspensionExpired, "incident 42 has expired")
-
-	suspend(time.Time{})
-	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42")
-	w.must(suite.client.Delete(t.Context(), hr))
-	w.untilGone(hr)
-	if n := len(w.stored("app")); n != 2 {
-		t.Errorf("%d revisions are stored, want both", n)
-	}
-	w.configMap("app")
-	warned := func(context.Context) (bool, error) { return w.hasEvent(hr, "Warning", helmv2.EventReasonOrphaned), nil }
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, warned); err != nil {
-		t.Errorf("no warning was sent: %v", err)
 	}
 }
