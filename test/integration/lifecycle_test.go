@@ -13,6 +13,22 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+// ask annotates a HelmRelease in one write, as flux reconcile does.
+func (w *world) ask(hr *helmv2.HelmRelease, token string, annotations ...string) {
+	w.t.Helper()
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		if hr.Annotations == nil {
+			hr.Annotations = map[string]string{}
+		}
+		for _, a := range append(annotations, helmv2.AnnotationReconcileRequest) {
+			hr.Annotations[a] = token
+		}
+	})
+	w.until(hr, "the request "+token+" to be answered", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.LastHandledReconcileAt == token
+	})
+}
+
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
