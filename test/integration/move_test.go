@@ -4,11 +4,8 @@
 package integration
 
 import (
-	"errors"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,94 +291,5 @@ func TestMoveCountsTheOldAsGone(t *testing.T) {
 	w.untilReady(hr)
 	if live := w.volume(); live.UID == old.UID || live.Spec.Resources.Requests.Storage().String() != "1Gi" {
 		t.Errorf("the volume is %+v", live.Spec)
-	}
-}
-
-// TestMoveAwaitsTheAPIServer: an incomplete check uninstalls nothing, and is repeated with
-// back-off.
-func TestMoveAwaitsTheAPIServer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var down atomic.Bool
-	var refused atomic.Int32
-	own := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			if down.Load() && req.URL.Query().Get("dryRun") != "" {
-				refused.Add(1)
-				return nil, errors.New("connection reset by peer")
-			}
-			return next.RoundTrip(req)
-		})
-	}})
-	w.publish("app", "1.0.0", volumeChart(t, "volume", "1.0.0", nil))
-	hr := w.release("app", nil, own, unbound)
-	w.untilReady(hr)
-	old := w.volume()
-	down.Store(true)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "renamed" })
-	w.until(hr, "repeated checks", func(*helmv2.HelmRelease) bool {
-		w.settle(hr)
-		return refused.Load() >= 3
-	})
-	if ready := condition(hr, helmv2.ConditionReady); ready.Status != metav1.ConditionTrue {
-		t.Errorf("a short outage changes Ready: %+v", ready)
-	}
-	if live := w.volume(); live.UID != old.UID || !live.DeletionTimestamp.IsZero() {
-		t.Error("the old release is uninstalled although the check could not be completed")
-	}
-	down.Store(false)
-	w.unprotect(old)
-	w.untilReady(hr)
-}
-
-// TestInstallInterruptedAndMoved: the process dies during an install, and the name changes before
-// the next process starts. The interrupted install is found and uninstalled, also if the
-// HelmRelease is deleted.
-func TestInstallInterruptedAndMoved(t *testing.T) {
-	t.Parallel()
-	for name, deleted := range map[string]bool{"Renamed": false, "Deleted": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			labelled := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
-			var dead atomic.Bool
-			stop, err := startController(config{name: w.namespace, wrap: func(next http.RoundTripper) http.RoundTripper {
-				return transport(func(req *http.Request) (*http.Response, error) {
-					if dead.Load() {
-						return nil, errors.New("the process is dead")
-					}
-					resp, err := next.RoundTrip(req)
-					if req.Method == http.MethodPatch && strings.Contains(req.URL.Path, "/configmaps/app") && req.URL.Query().Get("dryRun") == "" {
-						dead.Store(true)
-					}
-					return resp, err
-				})
-			}})
-			w.must(err)
-			w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-			hr := w.release("app", nil, labelled)
-			untilTrue(w, "the process to die", dead.Load)
-			_ = stop()
-			w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
-			if stored := w.stored("app"); len(stored) != 1 || stored[0].Labels["status"] != "pending-install" || len(hr.Status.History) > 0 {
-				t.Fatalf("stored is %+v, history %+v", stored, hr.Status.History)
-			}
-			w.configMap("app")
-
-			w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "renamed" })
-			if deleted {
-				w.must(suite.client.Delete(t.Context(), hr))
-			}
-			w.ownController(config{})
-			if deleted {
-				w.untilGone(hr)
-			} else {
-				w.untilReady(hr)
-				w.configMap("renamed")
-			}
-			err = suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.ConfigMap{})
-			if n := len(w.stored("app")); n != 0 || !apierrors.IsNotFound(err) {
-				t.Errorf("%d revisions are left under the old name, and its ConfigMap: %v", n, err)
-			}
-		})
 	}
 }
