@@ -6,6 +6,7 @@ package integration
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,15 @@ func (w *world) ask(hr *helmv2.HelmRelease, token string, annotations ...string)
 	w.until(hr, "the request "+token+" to be answered", func(hr *helmv2.HelmRelease) bool {
 		return hr.Status.LastHandledReconcileAt == token
 	})
+}
+
+// message returns the message in the ConfigMap of a release; empty if there is none.
+func (w *world) message(name string) string {
+	var cm corev1.ConfigMap
+	if err := suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &cm); err != nil {
+		return ""
+	}
+	return cm.Data["message"]
 }
 
 func TestLifecycle(t *testing.T) {
