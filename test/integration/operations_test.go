@@ -65,30 +65,6 @@ func TestOperation(t *testing.T) {
 	}
 }
 
-// TestOperationFails: with its exit code, and without a second try.
-func TestOperationFails(t *testing.T) {
-	t.Parallel()
-	operationsServed(t)
-	w := newWorld(t)
-	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
-	hr := w.release("web", nil)
-	w.untilReady(hr)
-	op := w.operate(hr, "fails")
-	job := w.theJob(op)
-	if job.Spec.BackoffLimit == nil || *job.Spec.BackoffLimit != 0 {
-		t.Errorf("backoffLimit is %v", job.Spec.BackoffLimit)
-	}
-	w.endPod(job, w.runPod(job), 3)
-	w.tidy(op)
-	o := op.Status.Outputs
-	if op.Status.Phase != opsv1alpha1.PhaseFailed || o == nil || o.ExitCode == nil || *o.ExitCode != 3 || o.Reason != opsv1alpha1.ResultBackoffLimitExceeded {
-		t.Errorf("status is %+v", op.Status)
-	}
-	if !apimeta.IsStatusConditionTrue(op.Status.Conditions, opsv1alpha1.ConditionFailed) {
-		t.Errorf("conditions are %+v", op.Status.Conditions)
-	}
-}
-
 // TestOperationStops: cancelled or deleted, its pods go first.
 func TestOperationStops(t *testing.T) {
 	t.Parallel()
