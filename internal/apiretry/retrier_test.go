@@ -299,6 +299,22 @@ func TestSlot(t *testing.T) {
 	})
 }
 
+// TestSlotOfRepetitions: a request that is repeated for long releases the slot until it has a response.
+func TestSlotOfRepetitions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		released, acquired := 0, 0
+		r := New(t.Context(), Options{Now: time.Now, ReleaseSlot: func() func() {
+			released++
+			return func() { acquired++ }
+		}})
+		defer r.End()
+		if _, err := send(t, r, failing(8, reset), http.MethodGet, "/api"); err != nil || released != 1 || acquired != 1 {
+			t.Errorf("released %d times and acquired %d times: %v", released, acquired, err)
+		}
+	})
+}
+
 // TestDo: a function is called again after transient errors only.
 func TestDo(t *testing.T) {
 	t.Parallel()

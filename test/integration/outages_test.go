@@ -50,35 +50,6 @@ func (b *bench) through(wrap func(next http.RoundTripper) http.RoundTripper) {
 	b.must(err)
 }
 
-// TestLastingErrorFails: an upgrade fails, and is counted, if the API server answers one of its
-// requests with the same error for as long as the budget lasts, and all others well.
-func TestLastingErrorFails(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var broken atomic.Bool
-	own := w.ownController(config{wrap: failing(func(req *http.Request) int {
-		if broken.Load() && w.applies(req, "app") {
-			return http.StatusInternalServerError
-		}
-		return 0
-	})})
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"}, own, expires)
-	w.untilReady(hr)
-	broken.Store(true)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
-	// An action has at least 30 s for its retries.
-	for wait := 0; wait < 3 && hr.Status.UpgradeFailures == 0; wait++ {
-		time.Sleep(15 * time.Second)
-		w.settle(hr)
-	}
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed)
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
-	if hr.Status.UpgradeFailures != 1 || w.events(hr, helmv2.ReasonInterrupted) != 0 {
-		t.Errorf("%d failures are counted, %d interruptions reported", hr.Status.UpgradeFailures, w.events(hr, helmv2.ReasonInterrupted))
-	}
-}
-
 // webhookConfig is the configuration of a webhook for the ConfigMaps of a namespace.
 const webhookConfig = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -134,60 +105,6 @@ func TestWebhookThatIsAway(t *testing.T) {
 				t.Errorf("the ConfigMap is applied %d times", tries)
 			}
 		})
-	}
-}
-
-// TestRetryAfter: a request with status 429 or 503 is repeated after the time in Retry-After.
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	var turned atomic.Bool
-	b.through(func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			if b.applies(req, "app") && !turned.Swap(true) {
-				resp := statusAnswer(req, http.StatusTooManyRequests, "TooManyRequests")
-				resp.Header.Set("Retry-After", "3")
-				return resp, nil
-			}
-			return next.RoundTrip(req)
-		})
-	})
-	began := time.Now()
-	b.mustRun(install, configMapChart(t, "1.0.0"), nil, helmv2.HelmReleaseSpec{})
-	if took := time.Since(began); took < 3*time.Second || !turned.Load() {
-		t.Errorf("the install took %s", took)
-	}
-}
-
-// TestWaitingGivesWay: a controller that runs one action at a time runs the next one while the
-// first waits to repeat a request.
-func TestWaitingGivesWay(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var down atomic.Bool
-	down.Store(true)
-	tried := make(chan struct{}, 100)
-	own := w.ownController(config{concurrent: 1, wrap: failing(func(req *http.Request) int {
-		if down.Load() && w.applies(req, "first") {
-			tried <- struct{}{}
-			return http.StatusServiceUnavailable
-		}
-		return 0
-	})})
-	for _, name := range []string{"first", "second"} {
-		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
-	}
-	first := w.release("first", nil, own)
-	<-tried
-	second := w.release("second", nil, own)
-	w.untilReady(second)
-	if w.settle(first); condition(first, helmv2.ConditionReady).Status != metav1.ConditionUnknown {
-		t.Errorf("meanwhile the first is %+v", condition(first, helmv2.ConditionReady))
-	}
-	down.Store(false)
-	w.untilReady(first)
-	if first.Status.Failures != 0 || len(w.stored("first")) != 1 {
-		t.Errorf("%d failures, and %d revisions", first.Status.Failures, len(w.stored("first")))
 	}
 }
 

@@ -5,8 +5,6 @@ package integration
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -92,62 +90,6 @@ func (b *bench) connect(p *proxied) {
 	var err error
 	b.conn, err = cluster.Connect(p.config)
 	b.must(err)
-}
-
-// TestPauses: the pause before a request is repeated doubles, varies by half, and is not shorter
-// than Retry-After.
-func TestPauses(t *testing.T) {
-	t.Parallel()
-	const objects, failures = 12, 3
-	b := newBench(t)
-	var mu sync.Mutex
-	arrived := map[string][]time.Time{}
-	p := b.proxied(func(r faultproxy.Request) faultproxy.Fault {
-		if r.Verb != http.MethodPatch || r.DryRun || r.Resource != "configmaps" {
-			return faultproxy.None
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		arrived[r.Name] = append(arrived[r.Name], time.Now())
-		switch n := len(arrived[r.Name]); {
-		case n == 1 && r.Name == "later":
-			return faultproxy.TooManyRetryAfter
-		case n <= failures && r.Name != "later":
-			return faultproxy.TooMany
-		}
-		return faultproxy.None
-	})
-	b.connect(p)
-	b.mustRun(install, pack(t, "note", "1.0.0", map[string]string{
-		"templates/all.yaml": fmt.Sprintf("{{ range until %d }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c-{{ . }}}\n{{ end }}\n"+
-			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: later}\n", objects),
-	}), nil, helmv2.HelmReleaseSpec{})
-
-	mu.Lock()
-	defer mu.Unlock()
-	if pause := arrived["later"]; len(pause) != 2 || pause[1].Sub(pause[0]) < time.Second {
-		t.Errorf("a request with Retry-After: 1 was sent at %v", pause)
-	}
-	shorter := 0
-	for i := range objects {
-		all := arrived[fmt.Sprintf("c-%d", i)]
-		if len(all) != failures+1 {
-			t.Errorf("a request that failed %d times was sent %d times", failures, len(all))
-		}
-		for n := range len(all) - 1 {
-			middle := 200 * time.Millisecond << n
-			got := all[n+1].Sub(all[n])
-			if got < middle/2 {
-				t.Errorf("pause %d is %s, at least %s", n+1, got, middle/2)
-			}
-			if got < middle {
-				shorter++
-			}
-		}
-	}
-	if shorter == 0 {
-		t.Errorf("of %d pauses none is shorter than without jitter", objects*failures)
-	}
 }
 
 // TestInterruptedElsewhere: an action in another cluster is interrupted if that does not answer.
