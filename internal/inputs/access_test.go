@@ -4,6 +4,8 @@
 package inputs
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -146,5 +149,18 @@ func TestDefaultsReachPolicies(t *testing.T) {
 		if err != nil || want.Policy.Install.Retry != on || want.Policy.Upgrade.Retry != on {
 			t.Errorf("DefaultToRetryOnFailure=%t: %+v, %v", on, want.Policy, err)
 		}
+	}
+}
+
+// TestRefusedIsNotDownloaded: the chart of a source that the admission refuses is not downloaded.
+func TestRefusedIsNotDownloaded(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	source := repository(s)
+	source.Status.Artifact.URL = s.url + "/broken"
+	refused := &Refused{Refusal: policy.Refusal{Policy: "ReleasePolicy/exact", Field: "spec.chartRef", Why: "no tag"}}
+	r := NewResolver(reader(t, source), nil, s.charts).WithAdmission(func(context.Context, *helmv2.HelmRelease, client.Object) error { return refused })
+	if _, err := r.Resolve(t.Context(), app(), release.Suspension{}); !errors.Is(err, refused) {
+		t.Errorf("got %v, want %v", err, refused)
 	}
 }

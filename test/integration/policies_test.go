@@ -52,56 +52,6 @@ func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...stri
 	}
 }
 
-// TestFreeze: a freeze holds upgrades and uninstalls, and its removal lets them go. Drift is
-// corrected, and a rollback on request is carried out meanwhile.
-func TestFreeze(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.revised([]string{"zero", "one"}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
-	})
-	freeze := w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
-	w.settle(hr)
-	if ready := condition(hr, helmv2.ConditionReady); ready.Status != metav1.ConditionTrue {
-		t.Errorf("a freeze changes a release in sync: %+v", ready)
-	}
-	w.says(hr, "two")
-	w.untilHeldBy(hr, helmv2.ReasonFrozen, "ReleasePolicy/incident", "incident 4711", "'upgrade' action waits")
-	w.ask(hr, "now", helmv2.AnnotationForceRequest)
-	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
-	w.expectRevisions(hr, 2)
-	w.expectEvents(hr, helmv2.ReasonFrozen, 1)
-
-	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
-	w.untilMessage("app", "one")
-	w.untilHeldBy(hr, helmv2.ReasonFrozen)
-	w.expectRevisions(hr, 2)
-
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "1")
-	w.untilMessage("app", "zero")
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "")
-	w.untilHeldBy(hr, helmv2.ReasonFrozen)
-	w.expectRevisions(hr, 3)
-
-	w.must(suite.client.Delete(t.Context(), freeze))
-	w.untilMessage("app", "two")
-	w.untilReady(hr)
-
-	freeze = w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4712"})
-	w.settle(hr)
-	w.must(suite.client.Delete(t.Context(), hr))
-	w.untilHeldBy(hr, helmv2.ReasonFrozen, "incident 4712", "'uninstall' action waits")
-	if got := w.message("app"); got != "two" {
-		t.Errorf("the release was uninstalled: %q", got)
-	}
-	w.must(suite.client.Delete(t.Context(), freeze))
-	w.untilGone(hr)
-	if got := w.message("app"); got != "" {
-		t.Errorf("the release is still installed: %q", got)
-	}
-}
-
 // TestPolicySelects: labels and the namespace select. A change of the labels of a policy's selector
 // applies at once.
 func TestPolicySelects(t *testing.T) {
@@ -125,75 +75,11 @@ func TestPolicySelects(t *testing.T) {
 	w.must(suite.client.Delete(t.Context(), cluster))
 }
 
-// tagged sets the tag in the spec of an OCIRepository, and publishes it again.
-func (w *world) tagged(name, tag string, archive []byte) {
-	w.t.Helper()
-	repo := &sourcev1.OCIRepository{}
-	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, repo))
-	before := repo.DeepCopy()
-	repo.Spec.Reference = &sourcev1.OCIRepositoryRef{Tag: tag}
-	w.must(suite.client.Patch(w.t.Context(), repo, client.MergeFrom(before)))
-	w.publish(name, tag, archive)
-}
-
 // downloaded returns the number of downloads.
 func (w *world) downloaded() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.downloads
-}
-
-// TestChartRefused: a chart that a policy refuses is not downloaded. The release that is running
-// stays, its drift is corrected, it is rolled back on request, and it can be deleted.
-func TestChartRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.policy("exact", v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{ExactVersions: true, Sources: []string{"oci://localhost/charts/*"}}})
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
-	})
-	refused := func() {
-		t.Helper()
-		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused,
-			"ReleasePolicy/exact refuses spec.chartRef", "has neither a tag nor a digest (spec.charts.exactVersions)")
-		// A correction of drift may be running.
-		w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonPolicyRefused)
-		if hr.Status.Failures != 0 || hr.Status.ObservedGeneration != hr.Generation {
-			t.Errorf("%+v", hr.Status)
-		}
-	}
-	refused()
-	w.settle(hr)
-	if n := w.downloaded(); n != 0 || newest(hr) != 0 {
-		t.Errorf("%d downloads, revision %d", n, newest(hr))
-	}
-	w.tagged("app", "1.0.0", configMapChart(t, "1.0.0"))
-	w.untilReady(hr)
-	w.says(hr, "two")
-	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
-	w.untilReady(hr)
-
-	w.publish("other", "2.0.0", configMapChart(t, "2.0.0"))
-	before := w.downloaded()
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.ChartRef.Name, hr.Spec.Values = "other", rawValues(t, map[string]any{"message": "three"})
-	})
-	refused()
-	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
-	w.untilMessage("app", "two")
-	refused()
-	w.expectRevisions(hr, 2)
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "1")
-	w.untilMessage("app", "one")
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, "ReleasePolicy/exact refuses spec.chartRef")
-	w.annotate(hr, helmv2.AnnotationRollbackTo, "")
-	refused()
-	w.must(suite.client.Delete(t.Context(), hr))
-	w.untilGone(hr)
-	if got := w.message("app"); got != "" || w.downloaded() != before {
-		t.Errorf("the release has message %q, %d more downloads", got, w.downloaded()-before)
-	}
 }
 
 // TestHelmChartRefused: the HelmChart of a refused spec.chart is not made, so that source-controller
@@ -224,21 +110,6 @@ func TestHelmChartRefused(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), repo))
 	w.ask(hr, "now")
 	w.until(hr, "the HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
-}
-
-// TestInvalidPolicy: a policy that cannot be evaluated holds the releases that it may select, and
-// the condition names it.
-func TestInvalidPolicy(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	p := w.policy("broken", v1alpha1.ReleasePolicySpec{Selector: &metav1.LabelSelector{
-		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}},
-	}})
-	hr := w.release("app", map[string]any{"message": "one"})
-	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "ReleasePolicy/broken: spec.selector is invalid", "Near")
-	w.must(suite.client.Delete(t.Context(), p))
-	w.untilReady(hr)
 }
 
 // TestHeldReleasesSurviveRestarts: releases that a policy holds are not upgraded by restarts of the
