@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -112,27 +111,6 @@ func TestPostRendering(t *testing.T) {
 	if hook := w.configMap("before"); hook.Annotations["patched"] != "" || hook.Labels["team"] != "" || hook.Labels[helmv2.LabelName] != "rendered" {
 		t.Errorf("hook left out: labels %v, annotations %v", hook.Labels, hook.Annotations)
 	}
-}
-
-// TestPatchThatDoesNotApply: nothing is stored, the message names the entry and the object, and the
-// release recovers once the patch is repaired.
-func TestPatchThatDoesNotApply(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("unpatched", "1.0.0", hookedChart(t))
-	hr := w.release("unpatched", nil, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Install = &helmv2.Install{DisableWait: true}
-		hr.Spec.PostRenderers = []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []helmv2.Patch{{
-			Patch: `[{"op": "remove", "path": "/data/none"}]`, Target: &helmv2.Selector{Kind: "ConfigMap"},
-		}}}}}
-	})
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, "InstallFailed",
-		"spec.postRenderers[0].kustomize.patches[0] cannot be applied to ConfigMap before")
-	if n := len(w.stored("unpatched")); n != 0 {
-		t.Errorf("%d revisions are stored", n)
-	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.PostRenderers = nil })
-	w.untilReady(hr)
 }
 
 func (w *world) deployment(name string) *appsv1.Deployment {
