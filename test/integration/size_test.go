@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -129,60 +128,6 @@ func TestTooLarge(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestTooLargeStays: neither reconciliations nor another controller retry; a smaller revision is
-// installed at once.
-func TestTooLargeStays(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	start := func() func() {
-		stop, err := startController(config{name: w.namespace})
-		w.must(err)
-		return func() { w.must(stop()) }
-	}
-	stop := start()
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", nil, func(hr *helmv2.HelmRelease) {
-		hr.Labels = map[string]string{labelController: w.namespace}
-		hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
-	})
-	w.untilReady(hr)
-	w.publish("app", "2.0.0", pack(t, "note", "2.0.0", map[string]string{"files/blob": binary(110), "templates/data.yaml": dataTemplate}))
-	w.untilSays(hr, "Stalled", metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge)
-	writes := w.countWrites(hr, func() {
-		for _, token := range []string{"one", "two"} {
-			w.edit(hr, func(hr *helmv2.HelmRelease) {
-				hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: token}
-			})
-			w.until(hr, "the reconciliation", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
-		}
-	})
-	if writes != 4 || hr.Status.Failures != 1 {
-		t.Errorf("two reconcile requests led to %d writes, failures are %d", writes, hr.Status.Failures)
-	}
-
-	stop()
-	stop = start()
-	w.until(hr, "one attempt", func(hr *helmv2.HelmRelease) bool {
-		return hr.Status.Failures == 2 && condition(hr, "Stalled").Reason == helmv2.ReasonReleaseTooLarge
-	})
-	w.expectEvents(hr, helmv2.ReasonReleaseTooLarge, 1)
-	if hr.Status.Failures != 2 || hr.Status.UpgradeFailures != 0 || len(w.stored("app")) != 1 {
-		t.Errorf("after a restart failures are %d, of which count %d", hr.Status.Failures, hr.Status.UpgradeFailures)
-	}
-	w.publish("app", "2.0.1", configMapChart(t, "2.0.1"))
-	began := time.Now()
-	w.until(hr, "revision 2", func(hr *helmv2.HelmRelease) bool {
-		return newest(hr) == 2 && condition(hr, "Ready").Status == metav1.ConditionTrue
-	})
-	t.Logf("a smaller chart took %s", time.Since(began))
-	if condition(hr, "Stalled").Type != "" {
-		t.Error("still stalled")
-	}
-	w.remove(hr)
-	w.untilGone(hr)
-	stop()
 }
 
 // TestNearlyTooLarge: a revision of 80 % or more is reported once. The record has room for the
