@@ -4,9 +4,6 @@
 package integration
 
 import (
-	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -108,42 +105,6 @@ func TestValuesFromWatchedObjects(t *testing.T) {
 	}
 }
 
-// TestOneUpgradePerCommit: objects that change together lead to one upgrade.
-func TestOneUpgradePerCommit(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("joint", "1.0.0", configMapChart(t, "1.0.0"))
-	cm := w.values("one", watched(), map[string]string{"v": "a"})
-	secret := w.secretValues("two", watched(), map[string]string{"v": "a"})
-	hr := w.release("joint", nil, from(
-		helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: "one", ValuesKey: "v", TargetPath: "message"},
-		helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "two", ValuesKey: "v", TargetPath: "unset"},
-	))
-	w.untilAtRest(hr)
-	// The controller waits a second for further changes. Slow updates prove nothing.
-	for try := range 10 {
-		before, value, begun := newest(hr), fmt.Sprint("v", try), time.Now()
-		cm.Data["v"] = value
-		w.must(suite.client.Update(t.Context(), cm))
-		secret.StringData = map[string]string{"v": value}
-		w.must(suite.client.Update(t.Context(), secret))
-		took := time.Since(begun)
-		untilTrue(w, "the upgrade", func() bool {
-			data := w.configMap("joint").Data
-			return data["message"] == value && data["secret"] == value
-		})
-		w.untilAtRest(hr)
-		if took > 500*time.Millisecond {
-			continue
-		}
-		if newest(hr) != before+1 {
-			t.Errorf("revision %d after %d: the objects were noticed one by one", newest(hr), before)
-		}
-		return
-	}
-	t.Error("all updates were too slow")
-}
-
 func TestValuesFromUnwatchedObject(t *testing.T) {
 	// Not parallel: a ClusterReleasePolicy of another test enqueues all HelmReleases.
 	w := newWorld(t)
@@ -190,43 +151,5 @@ func TestMissingValues(t *testing.T) {
 	w.untilAtRest(hr)
 	if newest(hr) != 1 {
 		t.Errorf("revision %d for the same values", newest(hr))
-	}
-}
-
-// TestSecretsAreNotTold: nothing that is published about a release contains its Secret, which is
-// invalid YAML.
-func TestSecretsAreNotTold(t *testing.T) {
-	t.Parallel()
-	const canary = "s3cr3t"
-	w := newWorld(t)
-	w.publish("mute", "1.0.0", configMapChart(t, "1.0.0"))
-	w.secretValues("mute-values", nil, map[string]string{"values.yaml": "message: *" + canary})
-	hr := w.release("mute", nil, from(helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "mute-values"}))
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError, "cannot be read as YAML")
-	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.ReasonValuesError)
-	w.settle(hr)
-	var events corev1.EventList
-	w.must(suite.client.List(t.Context(), &events, client.InNamespace(w.namespace)))
-	if strings.Contains(events.String(), canary) || strings.Contains(condition(hr, "Ready").Message, canary) {
-		t.Errorf("the content of a Secret was published: %+v %v", hr.Status.Conditions, events.Items)
-	}
-}
-
-// TestSecretsAreNotToldByHelm: a template fails on a value of a Secret that Helm quotes, and the
-// value is redacted.
-func TestSecretsAreNotToldByHelm(t *testing.T) {
-	t.Parallel()
-	const canary = "hunter22-canary"
-	w := newWorld(t)
-	w.publish("telltale", "1.0.0", pack(t, "telltale", "1.0.0", map[string]string{
-		"templates/cm.yaml": `{{ fail (printf "cannot use %s" .Values.password) }}`,
-	}))
-	w.secretValues("telltale-values", nil, map[string]string{"values.yaml": "password: " + canary})
-	hr := w.release("telltale", nil, from(helmv2.ValuesReference{Kind: "Secret", Name: "telltale-values"}))
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "cannot use ***")
-	raw, err := json.Marshal(hr.Status)
-	w.must(err)
-	if strings.Contains(string(raw), canary) {
-		t.Errorf("the status contains a secret: %s", raw)
 	}
 }
