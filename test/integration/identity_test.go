@@ -148,6 +148,9 @@ func TestServiceAccountLacksRights(t *testing.T) {
 // TestDeleteWithoutRights: while the ServiceAccount exists, missing permissions delay the deletion,
 // and the release is not orphaned.
 func TestDeleteWithoutRights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.account("stripped", "configmaps", "secrets")

@@ -21,6 +21,9 @@ import (
 // the retry budget. The message of Ready has the start of the outage and is equal at every retry.
 // The upgrade follows once the API server answers.
 func TestInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	var down atomic.Bool

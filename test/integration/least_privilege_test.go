@@ -60,6 +60,9 @@ func (w *world) may(verb, group, resource, namespace string) bool {
 // TestLeastPrivilegeScript: with the objects that config/least-privilege/accounts.sh prints, and no
 // other rights, the releases of a cluster that had all rights are installed.
 func TestLeastPrivilegeScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.ownController(config{defaultServiceAccount: "helm-release"})

@@ -89,6 +89,9 @@ func (w *world) expectClaim(claim *corev1.PersistentVolumeClaim, adopter string)
 // newer inputs without both end the wait. The next upgrade or the uninstall deletes the object and
 // not the claim, with both apply methods.
 func TestLeftovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	no := false
 	for name, edit := range map[string]func(*helmv2.HelmRelease){

@@ -221,6 +221,9 @@ func executable(t *testing.T) string {
 // TestManifests: the manifests of config work on an empty cluster. First with the permissions of
 // config/default, then with helm-controller's arguments and all permissions.
 func TestManifests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: it replaces the API server of the suite.
 	operationsServed(t)
 	emptyCluster(t)

@@ -224,6 +224,10 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			// These two need the rights and the validation of the API server.
+			if testing.Short() && name != "StorageReadOnly" && name != "ObjectInvalid" {
+				t.Skip("long")
+			}
 			w := newWorld(t)
 			w.account("tenant", "configmaps", "secrets", "persistentvolumeclaims")
 			w.publish("app", "1.0.0", volumeChart(t, "volume", "1.0.0", nil))

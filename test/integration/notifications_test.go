@@ -137,6 +137,9 @@ func unlessDone(ctx context.Context, err error) error {
 // TestEqualFailuresAreOneAlert: equal failures are events with equal messages, by which
 // notification-controller recognizes repetitions. Their annotations have the differences.
 func TestEqualFailuresAreOneAlert(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	sender, posted, _ := w.receive(0)
@@ -187,6 +190,9 @@ const rejectedFor = 12 * time.Second
 // TestRejectedActionsAreOneAlert: an action that is rejected again and again is one Event, whose
 // count rises, and one notification.
 func TestRejectedActionsAreOneAlert(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	sender, posted, _ := w.receive(0)

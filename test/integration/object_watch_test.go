@@ -280,6 +280,9 @@ func TestObjectWatchPlain(t *testing.T) {
 // TestObjectWatchDefinitions: a kind is watched after its CRD was created, and its objects are gone
 // after the CRD was deleted.
 func TestObjectWatchDefinitions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	l := newLookout(t)
 	group := l.namespace + ".example.com"
@@ -318,6 +321,9 @@ func TestObjectWatchDefinitions(t *testing.T) {
 // TestObjectWatchForbidden: without permission to watch, objects are unknown; they are known once
 // the permission is granted.
 func TestObjectWatchForbidden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	l := newLookout(t)
 	l.account("watcher", "pods")

@@ -92,6 +92,9 @@ func TestOperationOfRewrittenRecord(t *testing.T) {
 			record["hooks"] = append(hooks, hook)
 		},
 	} {
+		if testing.Short() && name != "image" {
+			continue
+		}
 		w.publish(name, "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
 		hr := w.release(name, nil)
 		w.untilReady(hr)
@@ -226,6 +229,9 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 // TestOperationAttackers: each malicious Operation is rejected with a reason, or is harmless; a
 // normal one beside them succeeds.
 func TestOperationAttackers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: it measures the memory of the process.
 	operationsServed(t)
 	w := newWorld(t)

@@ -20,8 +20,13 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// rounds is the number of repetitions of each order.
-var rounds = harness.Repetitions(10)
+// rounds returns the number of repetitions of each order.
+func rounds() int {
+	if testing.Short() {
+		return 1
+	}
+	return harness.Repetitions(10)
+}
 
 // noOverlap checks every version of the HelmReleases of a namespace. The lock and the announcement
 // are on one object, so no overlap can be missed. The lock is held until all Jobs are deleted.
@@ -46,7 +51,7 @@ func (w *world) noOverlap() {
 	w.t.Cleanup(func() {
 		releases.Stop()
 		ended.Wait()
-		if seen < rounds {
+		if seen < rounds() {
 			w.t.Errorf("only %d versions were seen", seen)
 		}
 	})
@@ -90,7 +95,7 @@ func TestUpgradeWaitsForOperation(t *testing.T) {
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
 	hr := w.release("web", nil)
 	w.untilReady(hr)
-	for i := range rounds {
+	for i := range rounds() {
 		op := w.operate(hr, fmt.Sprintf("r%d", i))
 		job := w.theJob(op)
 		pod := w.runPod(job)
@@ -120,7 +125,7 @@ func TestOperationWaitsForUpgrade(t *testing.T) {
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
 	hr := w.release("web", nil)
 	w.untilReady(hr)
-	for i := range rounds {
+	for i := range rounds() {
 		w.upgrade(hr, fmt.Sprint(i))
 		helms := w.helmsJob("web-migrate")
 		op := w.operate(hr, fmt.Sprintf("r%d", i))
@@ -149,7 +154,7 @@ func TestOperationAndUpgradeAtOnce(t *testing.T) {
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
 	hr := w.release("web", nil)
 	w.untilReady(hr)
-	for i := range rounds {
+	for i := range rounds() {
 		op := &opsv1alpha1.Operation{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("r%d", i)},
 			Spec: opsv1alpha1.OperationSpec{

@@ -117,6 +117,9 @@ func TestOperationRights(t *testing.T) {
 // TestOperationsComeLater: without their definition, releases are installed, and
 // with it Operations are served.
 func TestOperationsComeLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: it replaces the API server of the suite.
 	operationsServed(t)
 	crds := harness.CRDs("")

@@ -71,6 +71,10 @@ func TestWebhookThatIsAway(t *testing.T) {
 	closed.Close()
 	for name, own := range map[string]bool{"Own": true, "Foreign": false} {
 		t.Run(name, func(t *testing.T) {
+			// The foreign one is called for at least 30 s.
+			if testing.Short() && !own {
+				t.Skip("long")
+			}
 			t.Parallel()
 			b := newBench(t)
 			checks := fmt.Sprintf(webhookConfig, b.namespace, closed.URL)
@@ -156,6 +160,9 @@ spec:
 // TestOneFaultAround: requests for namespaces, definitions and lookups, dry runs, and hooks that
 // the API server would name, are repeated, too.
 func TestOneFaultAround(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	around := regexp.MustCompile(`/namespaces(/[^/]+)?$|customresourcedefinitions|/apis/[^/]+/v1$|/things|POST .*/configmaps$|dryRun`)
 	for _, fault := range []string{"500", "lost"} {

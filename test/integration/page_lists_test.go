@@ -143,6 +143,9 @@ func TestPageOfOperation(t *testing.T) {
 // TestPageOfSources: the web page lists the sources of all kinds with the releases that use them, each
 // kind to those who may get it, failing ones first.
 func TestPageOfSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))

@@ -112,6 +112,9 @@ func (w *world) expectTexts(html string, has, hasNot []string) {
 // TestPageOfRelease: the page of a release shows the cause with the log, drift, revisions, changes and
 // values, each as far as the user has the rights. Values of Secrets are never shown.
 func TestPageOfRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	const secret = "canary-of-the-page"

@@ -19,6 +19,9 @@ import (
 // TestPageRemote: of objects in another cluster, a viewer of the HelmRelease sees name and
 // readiness, and nothing is written there. If the cluster does not answer, only names are shown.
 func TestPageRemote(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	p := w.servePages()

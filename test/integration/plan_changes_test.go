@@ -171,6 +171,9 @@ func TestPlanStatesChanges(t *testing.T) {
 			` .spec.template.spec.containers[name="main"].env[name="A"]:{"name":"A","value":"x"}> .spec.template.spec.containers[name="main"].image:"web:7">"web:8"`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "ServerSide" {
+				t.Skip("long")
+			}
 			t.Parallel()
 			b := newBench(t)
 			archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": plannedChart, "values.yaml": "address: None\n"})
@@ -267,8 +270,8 @@ kind: ConfigMap
 metadata: {name: part-{{ .Values.n }}}
 `
 
-// TestAppliedIsPlanned: 100 times, the approved upgrade applies the text of its plan, although the
-// chart renders differently each time and what it looks up changes in between.
+// TestAppliedIsPlanned: the approved upgrade applies the text of its plan, although the chart renders
+// differently each time and its lookup returns another object after the plan.
 func TestAppliedIsPlanned(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -279,7 +282,11 @@ func TestAppliedIsPlanned(t *testing.T) {
 	out := b.runner.Run(t.Context(), b.conn, approved(j, b.plan(j, v1alpha1.PlanInstall)))
 	b.must(out.Err)
 	spec := helmv2.HelmReleaseSpec{}
-	for n := 1; n <= 100; n++ {
+	upgrades := 100
+	if testing.Short() {
+		upgrades = 2
+	}
+	for n := 1; n <= upgrades; n++ {
 		j := b.job(upgrade, archive, values("n", n), spec)
 		p := b.plan(j, v1alpha1.PlanUpgrade)
 		store, err := planning.Open(b.conn, j.Desired.Target)
@@ -342,6 +349,9 @@ func TestVoidPlanWritesNothing(t *testing.T) {
 // TestPlannedCRDs: an approved install creates the CRDs of its plan, and then the object that they
 // define. A later plan states which CRDs are replaced.
 func TestPlannedCRDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := newBench(t)
 	group := "planned." + b.namespace + ".example.com"
@@ -384,6 +394,9 @@ func TestPlannedCRDs(t *testing.T) {
 // TestPlannedRemoval: the plans of an uninstall and of a reinstall state that a PersistentVolumeClaim is
 // deleted, and both actions delete what their plan states.
 func TestPlannedRemoval(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := newBench(t)
 	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": plannedChart, "values.yaml": "address: None\n"})

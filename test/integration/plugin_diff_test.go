@@ -166,6 +166,9 @@ func TestPluginDiffSecrets(t *testing.T) {
 // TestPluginDiffEdited: an upgrade applies also the objects that both revisions have in the same form, and
 // so undoes edits of them. The diff states that for server-side and client-side apply.
 func TestPluginDiffEdited(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, mode := range []helmv2.ServerSideApplyMode{helmv2.ServerSideApplyEnabled, helmv2.ServerSideApplyDisabled} {
 		t.Run(string(mode), func(t *testing.T) {
 			w := newWorld(t)

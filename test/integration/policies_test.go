@@ -116,7 +116,10 @@ func TestHelmChartRefused(t *testing.T) {
 // controller.
 func TestHeldReleasesSurviveRestarts(t *testing.T) {
 	t.Parallel()
-	const releases, restarts = 50, 20
+	releases, restarts := 50, 20
+	if testing.Short() {
+		releases, restarts = 3, 2
+	}
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	named := func(hr *helmv2.HelmRelease) {
@@ -220,6 +223,9 @@ func (f *policyAnswers) wrap(next http.RoundTripper) http.RoundTripper {
 // TestPoliciesInstalledLater: a controller runs without the CRDs of policies. It applies policies when
 // they are installed, without a restart.
 func TestPoliciesInstalledLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -269,6 +275,9 @@ func TestPoliciesForbidden(t *testing.T) {
 
 // TestPoliciesForbiddenAtStart: a controller that has never listed policies begins nothing.
 func TestPoliciesForbiddenAtStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -286,6 +295,9 @@ func TestPoliciesForbiddenAtStart(t *testing.T) {
 // TestPolicyCostsNoRequest: a policy that selects all and demands nothing adds no request to an
 // upgrade.
 func TestPolicyCostsNoRequest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))

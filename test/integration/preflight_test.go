@@ -53,6 +53,9 @@ func TestPreflight(t *testing.T) {
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "ServerSide" {
+				t.Skip("long")
+			}
 			w := newWorld(t)
 			w.publish("app", "1.0.0", servingChart(t, nil))
 			hr := w.release("app", values("unknown", "nonsense", "extra", "Bad_Name", "data", values("a", "1")), with(serverSide, ""), expires)
@@ -134,6 +137,9 @@ func TestPreflightExempts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "Plain" && name != "Namespace" {
+				t.Skip("long")
+			}
 			b := newBench(t)
 			spec := helmv2.HelmReleaseSpec{Install: &helmv2.Install{DisableWait: true}, Upgrade: &helmv2.Upgrade{DisableWait: true}}
 			if tc.edit != nil {

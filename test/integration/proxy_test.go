@@ -96,6 +96,9 @@ func (b *bench) connect(p *proxied) {
 // The outage has the address of the cluster and its start. It may last 30 s, because the timeout of
 // the action is shorter.
 func TestInterruptedElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := newBench(t)
 	p := b.proxied(nil)
@@ -125,6 +128,9 @@ func TestInterruptedElsewhere(t *testing.T) {
 // TestReadyNamesTheCluster: while another cluster does not answer, Ready has its address and the
 // start of the outage. The message is equal at every retry. The release goes on by itself.
 func TestReadyNamesTheCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	p := w.proxied(nil)

@@ -206,6 +206,9 @@ func (w *world) expectReports(wanted map[string]string) {
 // TestRehearsalElsewhere: releases in another cluster are observed with the same results, and nothing
 // is written there.
 func TestRehearsalElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	var observes atomic.Bool

@@ -102,6 +102,9 @@ func TestScaledByHand(t *testing.T) {
 // TestScaledUnseen: a release that may not list autoscalers leaves replicas alone and says so,
 // except those of `kubectl scale` and 0.
 func TestScaledUnseen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.account("tenant", "secrets")
@@ -119,6 +122,9 @@ func TestScaledUnseen(t *testing.T) {
 
 // TestScaledToZero: 0 replicas are left to an autoscaler that scales to zero, with an event.
 func TestScaledToZero(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", scaledChart(t))

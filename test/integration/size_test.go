@@ -102,6 +102,9 @@ func TestTooLarge(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "Rendered" {
+				t.Skip("long")
+			}
 			w := newWorld(t)
 			files := maps.Clone(small)
 			maps.Copy(files, tc.more)
@@ -133,6 +136,9 @@ func TestTooLarge(t *testing.T) {
 // TestNearlyTooLarge: a revision of 80 % or more is reported once. The record has room for the
 // final status.
 func TestNearlyTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	chart := func(version string, percent int) []byte {

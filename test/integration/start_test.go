@@ -23,6 +23,9 @@ import (
 // TestUsersComeBeforeTheStart: a new release is reconciled before the existing ones that a starting
 // controller has enqueued.
 func TestUsersComeBeforeTheStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	const releases = 30
 	w := newWorld(t)

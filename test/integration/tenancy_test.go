@@ -17,6 +17,9 @@ import (
 
 // TestTenancy: a release acts as its ServiceAccount, with any spec.
 func TestTenancy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: it replaces the API server of the suite.
 	y := newTenancy(t)
 	for _, w := range []*world{y.a, y.b} {

@@ -78,6 +78,9 @@ func tenantAttacks(w *world) map[string]tenantAttack {
 // TestTenantLimits: values, kubeconfigs, expressions and patterns that would take gigabytes or
 // minutes are rejected with the field and the limit, and another release goes on.
 func TestTenantLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: it measures the memory of the process.
 	w := newWorld(t)
 	before := resident(t)

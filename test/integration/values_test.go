@@ -106,6 +106,9 @@ func TestValuesFromWatchedObjects(t *testing.T) {
 }
 
 func TestValuesFromUnwatchedObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	// Not parallel: a ClusterReleasePolicy of another test enqueues all HelmReleases.
 	w := newWorld(t)
 	w.publish("plain", "1.0.0", configMapChart(t, "1.0.0"))
@@ -127,6 +130,9 @@ func TestValuesFromUnwatchedObject(t *testing.T) {
 }
 
 func TestMissingValues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("early", "1.0.0", configMapChart(t, "1.0.0"))

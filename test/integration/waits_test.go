@@ -120,6 +120,9 @@ func TestWaitsAskLittle(t *testing.T) {
 
 // TestWaitsWithoutWatching: an identity without permission to watch polls.
 func TestWaitsWithoutWatching(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	b := newBench(t)
 	b.must(suite.client.Create(t.Context(), &rbacv1.Role{
