@@ -54,7 +54,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 	if err := mgr.Add(index); err != nil {
 		return err
 	}
-	return setup.Add(mgr, setup.Options{
+	_, err = setup.Add(mgr, setup.Options{
 		Inputs:                newResolver(mgr, charts, o),
 		Helm:                  helm.NewRunner(charts, o.Workers, index, time.Now),
 		Indexed:               index.Synced(),
@@ -82,6 +82,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		Observe:              observeAs(o.Options),
 		OperationsServed:     func() { o.Operations.Store(true) },
 	})
+	return err
 }
 
 // watchedNamespace returns the only watched namespace; empty for all.

@@ -198,6 +198,13 @@ func (p *Pool) Stats() (inProgress, slots, used int) {
 	return inProgress, p.size, p.slots.Used()
 }
 
+// Busy reports whether key has an attempt that runs or is not recorded, or work aside.
+func (p *Pool) Busy(key types.NamespacedName) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.attempts[key] != nil || p.asides[key] != nil
+}
+
 // Running returns the running attempt for key; nil if there is none.
 func (p *Pool) Running(key types.NamespacedName) *release.Running {
 	p.mu.Lock()

@@ -7,6 +7,7 @@
 //	recorder.go  the recorder of events
 //	cache.go     the objects in the manager's cache, and the reads of its client that use it
 //	index.go     indexes of HelmReleases and Operations
+//	queue.go     the seam by which tests observe the work queues
 //	scheme.go    the kinds
 //	write.go     the field manager, and the pause after a stale read
 //

@@ -48,11 +48,11 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.serve(ctx, listener)
+	return s.Serve(ctx, listener)
 }
 
-// serve serves the page until ctx ends, and closes the listener.
-func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+// Serve serves the page until ctx ends, and closes the listener.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	secure := s.CertFile != ""
 	if secure {
 		certificates, err := certwatcher.New(s.CertFile, s.KeyFile)

@@ -35,7 +35,7 @@ func start(t *testing.T, s *Server) string {
 	s.Limits, s.Log = NewLimits(time.Now), logr.Discard()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- s.serve(ctx, listener) }()
+	go func() { done <- s.Serve(ctx, listener) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -78,7 +78,7 @@ func TestStop(t *testing.T) {
 		<-r.Context().Done()
 	}}}
 	done := make(chan error, 1)
-	go func() { done <- s.serve(ctx, listener) }()
+	go func() { done <- s.Serve(ctx, listener) }()
 	go func() {
 		if answer, err := http.Get("http://" + listener.Addr().String() + "/events"); err == nil {
 			_ = answer.Body.Close()

@@ -317,6 +317,24 @@ func (r *Registry) RateLimited(key types.NamespacedName) bool {
 	return s != nil && s.rateLimited(r.options.Clock.Now())
 }
 
+// Scheduled reports whether a change enqueues a HelmRelease after the debounce. A HelmRelease that is
+// enqueued later because of the rate limit is not scheduled.
+func (r *Registry) Scheduled(key types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.subscribers[key]
+	return s != nil && !s.enqueueAt.IsZero() && s.enqueueAt.Sub(r.options.Clock.Now()) <= r.options.Debounce
+}
+
+// Received reports whether the watch of a kind in a cluster has received a version of an object with
+// the labels of a release, or a newer one, and has scheduled its subscribers.
+func (r *Registry) Received(cluster string, resource schema.GroupVersionResource, version string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.kinds[kindKey{cluster, Target{Resource: resource}}]
+	return k != nil && k.synced() && notAfter(version, k.version)
+}
+
 // Stats are counts of a Registry.
 type Stats struct {
 	// Watches is the number of watches, established or failing, and Objects the number of

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -89,12 +91,15 @@ type Options struct {
 	AllowDNS bool
 	// Observe reports what would be done to each release, and does nothing.
 	Observe bool
+	// NewQueue returns the work queue; nil is the default.
+	NewQueue controller.NewQueue
 }
 
 // Controller receives events from outside of the watches of the manager's cache.
 type Controller struct {
 	memory           *state.Table[memory]
 	queue            *trigger.Queue
+	attempts         *attempt.Pool
 	objects, awaited *watch.Registry
 	dependency       *dependency.Subscriptions
 	policies         *policies.Watch
@@ -123,10 +128,35 @@ func (c *Controller) CapabilitiesChanged() {
 	c.plans.CapabilitiesChanged()
 }
 
+// Busy reports whether work for a HelmRelease runs in the background, which will trigger a
+// reconciliation at its end: an action whose outcome is not recorded, a rendering, a download, or the
+// debounce of a watched object. Tests use it.
+func (c *Controller) Busy(key types.NamespacedName) bool {
+	busy := c.attempts.Busy(key) || c.objects.Scheduled(key) || c.awaited.Scheduled(key)
+	c.memory.Update(key, func(m *memory) { busy = busy || m.download != nil })
+	return busy
+}
+
+// Received reports whether the watch of the objects of releases in the controller's own cluster has
+// received a version of one, or a newer one. Tests use it.
+func (c *Controller) Received(resource schema.GroupVersionResource, version string) bool {
+	return c.objects.Received(cluster.LocalCluster, resource, version)
+}
+
+// Known returns the resourceVersion of a policy or plan as the controller has received it; empty if
+// the controller has no such object. Tests use it.
+func (c *Controller) Known(object client.Object) string {
+	if _, is := object.(*v1alpha1.ReleasePlan); is {
+		return c.plans.Version(client.ObjectKeyFromObject(object))
+	}
+	return c.policies.Version(object)
+}
+
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
 func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	c := &Controller{memory: &state.Table[memory]{}, queue: &trigger.Queue{}}
 	pool := attempt.NewPool(o.Concurrent, o.Now, c.queue.Enqueue)
+	c.attempts = pool
 	c.objects = watch.NewRegistry(c.Enqueue, watch.Options{Namespace: o.WatchedNamespace, Overridden: o.OverriddenManagers, Log: mgr.GetLogger()})
 	// Apart from the objects of releases: a HelmRelease may wait for another object than those.
 	c.awaited = watch.NewRegistry(c.queue.Enqueue, watch.Options{
@@ -265,7 +295,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 		WatchesRawSource(source.Func(queue.Start)).
 		// Changes by users come before the objects of the initial lists.
 		WithOptions(ctrlcontroller.Options{
-			MaxConcurrentReconciles: r.turns.Goroutines(), UsePriorityQueue: new(true),
+			MaxConcurrentReconciles: r.turns.Goroutines(), UsePriorityQueue: new(true), NewQueue: o.NewQueue,
 			// For failed writes. More than outage.MaxRetry is too long after an outage.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, outage.MaxRetry),
 		}).

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -121,6 +122,8 @@ type Options struct {
 	Concurrent int
 	// Served is called when the controller begins. It is optional.
 	Served func()
+	// NewQueue returns the work queue; nil is the default.
+	NewQueue controller.NewQueue
 }
 
 // Add adds the controller of Operations to a manager. It begins when the Starter finds that
@@ -130,7 +133,7 @@ func Add(mgr ctrl.Manager, o Options) (*Starter, error) {
 	start := &Starter{
 		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.Namespace, changed: make(chan struct{}, 1),
 		begin: func(ctx context.Context) error {
-			if err := r.setup(ctx, mgr, o.Concurrent); err != nil {
+			if err := r.setup(ctx, mgr, o.Concurrent, o.NewQueue); err != nil {
 				return err
 			}
 			o.Locks.Served()

@@ -34,7 +34,7 @@ import (
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=list
 
 // setup registers the reconciler with a manager.
-func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, concurrent int) error {
+func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, concurrent int, queue controller.NewQueue) error {
 	if err := controller.AddIndexes(ctx, mgr.GetFieldIndexer(), &opsv1alpha1.Operation{}, controller.OperationIndexes()); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, concurrent int
 		Watches(&helmv2.HelmRelease{}, handler.EnqueueRequestsFromMapFunc(r.active), builder.WithPredicates(releaseChanged{})).
 		Watches(&opsv1alpha1.Operation{}, r.ended()).
 		WithOptions(ctrlcontroller.Options{
-			MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true),
+			MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true), NewQueue: queue,
 			// HelmReleases do not depend on Operations. The starter has checked that the kinds
 			// can be watched, so that this is for changes since.
 			CacheSyncTimeout: 24 * time.Hour,

@@ -62,6 +62,15 @@ func (s *store[T]) Object(key types.NamespacedName) (T, bool) {
 	return object, found
 }
 
+// Version returns the resourceVersion of an object; empty if there is none.
+func (s *store[T]) Version(key types.NamespacedName) string {
+	object, found := s.Object(key)
+	if !found {
+		return ""
+	}
+	return object.GetResourceVersion()
+}
+
 // Served reports whether the API server serves the kind, as far as that is known.
 func (s *store[T]) Served() bool {
 	s.mu.Lock()

@@ -80,11 +80,14 @@ type Options struct {
 	Observe string
 	// OperationsServed is called when the controller of Operations begins. It is optional.
 	OperationsServed func()
+	// NewQueue returns the work queues of both controllers; nil is the default. Tests set it.
+	NewQueue controller.NewQueue
 }
 
 // Add registers both controllers with a manager, and the parts that they share: probes of clusters
-// that do not answer, and the watch of the capabilities of the API server.
-func Add(mgr ctrl.Manager, o Options) error {
+// that do not answer, and the watch of the capabilities of the API server. It returns the controller
+// of HelmReleases, which reports to tests what it does.
+func Add(mgr ctrl.Manager, o Options) (*helmrelease.Controller, error) {
 	if missing := missingCRD(mgr.GetRESTMapper()); missing != "" {
 		mgr.GetLogger().Error(errors.New(missing), "the HelmReleases cannot be watched")
 	}
@@ -98,23 +101,24 @@ func Add(mgr ctrl.Manager, o Options) error {
 		MinRetryDelay: o.MinRetryDelay, MaxRetryDelay: o.MaxRetryDelay, JitterPercent: o.JitterPercent,
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, ExternalArtifacts: o.ExternalArtifacts, NoConfigWatches: o.NoConfigWatches,
 		OverriddenManagers: o.OverriddenManagers, WatchedNamespace: o.WatchedNamespace, Defaults: o.Defaults, AllowDNS: o.AllowDNS,
-		Observe: o.Observe != "",
+		Observe: o.Observe != "", NewQueue: o.NewQueue,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Observe != "" {
-		return errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, nil))
+		return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, nil))
 	}
 	ops, err := operations.Add(mgr, operations.Options{
 		Events: recorder, Metrics: o.Metrics, Hooks: o.Helm, Values: o.Inputs, Connections: connections, Locks: locks,
 		Enqueue: releases.Enqueue, Now: o.Now, Timeout: o.OperationTimeout, ClusterID: o.ClusterID,
 		Namespace: o.WatchedNamespace, Concurrent: o.Concurrent, Served: o.OperationsServed,
+		NewQueue: o.NewQueue,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, ops))
+	return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, ops))
 }
 
 // missingCRD returns a message if the API server does not serve HelmReleases. controller-runtime

@@ -71,6 +71,15 @@ func (w *Watch) Known() []<-chan struct{} {
 	return []<-chan struct{}{w.namespaced.Known(), w.cluster.Known()}
 }
 
+// Version returns the resourceVersion of a policy as it was received; empty if there is none.
+func (w *Watch) Version(policy client.Object) string {
+	key := client.ObjectKeyFromObject(policy)
+	if _, is := policy.(*v1alpha1.ClusterReleasePolicy); is {
+		return w.cluster.Version(key)
+	}
+	return w.namespaced.Version(key)
+}
+
 // CapabilitiesChanged is called when the API server may serve other kinds than before.
 func (w *Watch) CapabilitiesChanged() {
 	w.namespaced.CapabilitiesChanged()
