@@ -109,7 +109,7 @@ func TestObjectsOfOthersAreLeft(t *testing.T) {
 			w.untilOwned(hr, 0,
 				"ConfigMap/"+w.namespace+"/one is owned by Helm release "+w.namespace+"/owner of HelmRelease '"+w.namespace+"/owner'",
 				"ConfigMap/"+w.namespace+"/two is owned by Helm release "+w.namespace+"/owner")
-			w.settle(hr)
+			w.quiet(hr)
 			if after := w.there("one") + w.there("two"); after != before {
 				t.Errorf("was %s, is %s", before, after)
 			}

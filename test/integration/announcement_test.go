@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,8 +95,7 @@ func TestAnnouncedForDeleted(t *testing.T) {
 			if code := <-answered; code != http.StatusNotFound {
 				t.Errorf("the announcement is answered with %d", code)
 			}
-			// Time for an action that must not start.
-			time.Sleep(500 * time.Millisecond)
+			w.quiet(hr)
 			if n := sent.Load(); n != 1 {
 				t.Errorf("the announcement is sent %d times, want once", n)
 			}

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -184,13 +183,8 @@ func (w *world) answering() {
 		body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"owned"},"data":{"a":"other"}}`,
 	})
 	// API servers learn of webhooks a little later.
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	untilTrue(w, "the webhook to be called", func() bool {
 		answer, _ := w.sendRaw(rawRequest{method: http.MethodPost, path: at + "?dryRun=All", kind: "application/json", body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"denied"}}`})
-		if strings.Contains(answer.Message, "denied the request") {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("the webhook was never called: %s", answer.Message)
-		}
-	}
+		return strings.Contains(answer.Message, "denied the request")
+	})
 }

@@ -39,19 +39,15 @@ func (w *world) installApprovalPolicy() {
 	if err := documents.Decode(&metav1.PartialObjectMetadata{}); !errors.Is(err, io.EOF) {
 		w.t.Fatalf("the file has more documents: %v", err)
 	}
-	deadline := time.Now().Add(patience)
-	for n := 0; ; n++ {
+	untilTrue(w, "the API server to apply the policy", func() bool {
 		probe := &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
 		probe.Spec.Approved, probe.Spec.ApprovedBy = "sha256:0", "another"
-		if err := suite.client.Create(w.t.Context(), probe, client.DryRunAll); err != nil {
+		err := suite.client.Create(w.t.Context(), probe, client.DryRunAll)
+		if err != nil {
 			w.refuses(err, "spec.approvedBy must be")
-			return
 		}
-		if time.Now().After(deadline) {
-			w.t.Fatal("the API server does not apply the policy")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err != nil
+	})
 }
 
 // refuses checks that the API server has refused a request with a text.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,19 +24,12 @@ import (
 func (w *world) untilPlanned(hr *helmv2.HelmRelease, what string, ok func(*v1alpha1.ReleasePlan) bool) *v1alpha1.ReleasePlan {
 	w.t.Helper()
 	plan := &v1alpha1.ReleasePlan{}
-	deadline := time.Now().Add(patience)
-	for {
+	untilTrue(w, "a plan: "+what, func() bool {
 		err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), plan)
 		w.must(client.IgnoreNotFound(err))
-		if err == nil && ok(plan) {
-			return plan
-		}
-		if time.Now().After(deadline) {
-			w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), hr))
-			w.t.Fatalf("waited in vain for a plan: %s; the last one is %+v, the conditions are %+v", what, plan.Status, hr.Status.Conditions)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil && ok(plan)
+	}, &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: hr.Namespace, Name: hr.Name}})
+	return plan
 }
 
 // untilAwaits waits until the present generation awaits the approval of a plan, and returns the plan.
@@ -160,13 +152,13 @@ func TestProtectedChart(t *testing.T) {
 	if got := planCondition(plan, v1alpha1.ConditionApproved); got != "False/AwaitingApproval" {
 		t.Errorf("Approved is %s", got)
 	}
-	w.settle(hr)
+	w.quiet(hr)
 	w.expectUntouched(before)
 
 	plan.Status.Digest, before = "sha256:0", w.versions()
 	other := plan.DeepCopy()
 	w.approve(other)
-	w.settle(hr)
+	w.quiet(hr)
 	w.expectUntouched(before)
 
 	plan = w.untilAwaits(hr)
@@ -213,7 +205,7 @@ func TestProtectedUninstall(t *testing.T) {
 			}
 			w.must(suite.client.Delete(t.Context(), hr, propagation))
 			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonAwaitingApproval, "PersistentVolumeClaim/cache", "plan sha256:")
-			w.settle(hr)
+			w.quiet(hr)
 			w.expectUntouched(before)
 			pvc := &corev1.PersistentVolumeClaim{}
 			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
@@ -269,7 +261,7 @@ func TestPlanOfSuspended(t *testing.T) {
 	if text := fmt.Sprintf("%+v", plan); strings.Contains(text, "canary") {
 		t.Errorf("the plan contains a value of a Secret: %s", text)
 	}
-	w.settle(hr)
+	w.quiet(hr)
 	w.expectRevisions(hr, 1)
 }
 

@@ -305,12 +305,10 @@ func (w *world) denyWith(quote func(object string) string, operations ...admissi
 	w.t.Cleanup(func() { w.allow() })
 	// The API server needs some time to apply the configuration everywhere.
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe", Annotations: map[string]string{"a": "b"}}}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if err := w.tryProbe(probe, operations[0]); err != nil && strings.Contains(err.Error(), "not like this") {
-			return
-		}
-	}
-	w.t.Fatal("nothing is denied")
+	untilTrue(w, "the webhook to deny", func() bool {
+		err := w.tryProbe(probe, operations[0])
+		return err != nil && strings.Contains(err.Error(), "not like this")
+	})
 }
 
 func (w *world) tryProbe(probe *corev1.ConfigMap, operation admissionregistrationv1.OperationType) error {
@@ -398,7 +396,7 @@ func TestCanaryInDenials(t *testing.T) {
 	w.deny(admissionregistrationv1.Delete)
 	w.remove(hr)
 	w.untilEventText(hr, "Helm uninstall failed")
-	w.settle(hr)
+	w.quiet(hr)
 	w.noCanary()
 	w.allow()
 }
@@ -407,15 +405,12 @@ func TestCanaryInDenials(t *testing.T) {
 func (w *world) untilEventText(hr *helmv2.HelmRelease, text string) {
 	w.t.Helper()
 	var all corev1.EventList
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	untilTrue(w, "an event of "+hr.Name+" that says "+text, func() bool {
 		w.must(suite.client.List(w.t.Context(), &all, client.InNamespace(w.namespace)))
-		for _, e := range all.Items {
-			if e.InvolvedObject.Name == hr.Name && strings.Contains(e.Message, text) {
-				return
-			}
-		}
-	}
-	w.t.Fatalf("no event of %s says %q", hr.Name, text)
+		return slices.ContainsFunc(all.Items, func(e corev1.Event) bool {
+			return e.InvolvedObject.Name == hr.Name && strings.Contains(e.Message, text)
+		})
+	}, w.allEvents())
 }
 
 // TestCanaryInAddresses: a password or token in the address of notifications is not published.

@@ -34,14 +34,14 @@ func (w *world) define(group string) {
 	crd := &unstructured.Unstructured{}
 	w.must(yaml.Unmarshal([]byte(definition(group, "v1")), crd))
 	w.must(suite.client.Create(w.t.Context(), crd))
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	untilTrue(w, "the definition to be established", func() bool {
 		for _, c := range w.definition(group).Status.Conditions {
 			if c.Type == "Established" && c.Status == "True" {
-				return
+				return true
 			}
 		}
-	}
-	w.t.Fatal("the definition is not established")
+		return false
+	})
 }
 
 // TestNewDefinitionsAreSeen: a release uses a CRD that was created a moment ago, although not every
@@ -71,9 +71,7 @@ func TestNewDefinitionsAreSeen(t *testing.T) {
 	w.define(group)
 	install("after", "true")
 	w.must(suite.client.Delete(t.Context(), w.definitionObject(group)))
-	for deadline := time.Now().Add(patience); w.definition(group) != nil && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	untilTrue(w, "the definition to go", func() bool { return w.definition(group) == nil })
 	install("gone", "false")
 }
 

@@ -75,8 +75,7 @@ func TestDeletionInOrder(t *testing.T) {
 // as the operator exists.
 func (w *world) takeOff() {
 	w.t.Helper()
-	deadline := time.Now().Add(2 * patience)
-	for {
+	untilTrue(w, "the custom resources to go", func() bool {
 		var all corev1.ConfigMapList
 		w.must(suite.client.List(w.t.Context(), &all, client.InNamespace(w.namespace)))
 		alive, guarded := map[string]bool{}, 0
@@ -99,14 +98,8 @@ func (w *world) takeOff() {
 				w.must(client.IgnoreNotFound(suite.client.Patch(w.t.Context(), cm, client.MergeFrom(before))))
 			}
 		}
-		if guarded == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%d custom resources are left", guarded)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return guarded == 0
+	}, w.allConfigMaps())
 }
 
 // TestDeletionOfACycle: a cycle of dependencies does not delay deletions, and an event names it.
@@ -149,9 +142,5 @@ func TestOrphanWhileDeleting(t *testing.T) {
 // warned waits for a warning about an object that may not exist any more.
 func (w *world) warned(hr *helmv2.HelmRelease, reason string, texts ...string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); !w.hasEvent(hr, corev1.EventTypeWarning, reason, texts...); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("no event %s with %q", reason, texts)
-		}
-	}
+	untilTrue(w, "event "+reason, func() bool { return w.hasEvent(hr, corev1.EventTypeWarning, reason, texts...) }, w.allEvents())
 }

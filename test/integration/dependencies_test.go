@@ -47,7 +47,7 @@ func TestDependencies(t *testing.T) {
 	settled := top.ResourceVersion
 	w.edit(middle, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	w.untilRevision(middle, 2)
-	w.settle(top)
+	w.quiet(top)
 	if top.ResourceVersion != settled {
 		t.Errorf("it was written: %+v", top.Status.Conditions)
 	}

@@ -68,25 +68,14 @@ func (w *world) serveKind(kind, group, scope string) {
 		w.t.Fatalf("%s of %s is another test's", kind, group)
 	}
 	w.must(err)
-	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = suite.client.Delete(ctx, crd)
-	})
+	w.t.Cleanup(func() { _ = suite.client.Delete(context.Background(), crd) })
 }
 
 // put creates an object as soon as its kind is served.
 func (w *world) put(o *unstructured.Unstructured) *unstructured.Unstructured {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		err := suite.client.Create(w.t.Context(), o)
-		if err == nil {
-			return o
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatal(err)
-		}
-	}
+	untilTrue(w, "the kind of "+o.GetName(), func() bool { return suite.client.Create(w.t.Context(), o) == nil })
+	return o
 }
 
 func (w *world) bare(apiVersion, kind, name string) *unstructured.Unstructured {
@@ -127,7 +116,7 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonDependencyNotReady, "is served yet")
 	// A new dependency is polled a few times within eight seconds. After that only the watch of the
 	// CRD detects it.
-	time.Sleep(10 * time.Second)
+	untilTrue(w, "the last poll", func() bool { _, requeue := w.reconciled(hr); return requeue > time.Minute })
 
 	w.serveKind("Engine", group, "Namespaced")
 	w.waits(hr, "dependency: Engine '"+w.namespace+"/main' not found")
@@ -151,7 +140,7 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	}
 	said := condition(hr3, helmv2.ConditionReady).Message
 	w.setReady(engine, "False", "Starting", "4 of 7 cylinders")
-	w.settle(hr3)
+	w.quiet(hr3)
 	if got := condition(hr3, helmv2.ConditionReady).Message; got != said {
 		t.Errorf("it says %q, and said %q", got, said)
 	}
@@ -267,7 +256,7 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 	vault.Labels = map[string]string{"touched": "yes"}
 	w.must(suite.client.Update(t.Context(), vault))
 	w.untilAtRest(hr)
-	w.settle(remote)
+	w.quiet(remote)
 	w.waits(remote, "is forbidden")
 	w.edit(hr, needs(onKind("v1", "Secret", "vault", "int(dep.data.token) == 1")))
 	w.waits(hr, "readyExpr eval: it cannot be evaluated with this object")
@@ -342,7 +331,7 @@ func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	before, after := 0, -1
 	for try := 0; try < 3 && after != before; try++ {
 		before = read()
-		w.settle(hr)
+		w.quiet(hr)
 		after = read()
 	}
 	mu.Lock()

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -131,12 +130,10 @@ func (w *world) admit(o *unstructured.Unstructured, patch string, operation admi
 	w.must(suite.client.Create(w.t.Context(), hook))
 	w.t.Cleanup(func() { _ = suite.client.Delete(context.Background(), hook) })
 	// API servers learn of webhooks a little later.
-	for deadline := time.Now().Add(patience); !called.Load(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatal("the webhook was never called")
-		}
+	untilTrue(w, "the webhook to be called", func() bool {
 		w.applyAs(o, manager, client.DryRunAll)
-	}
+		return called.Load()
+	})
 }
 
 // driftImage is the path to the image.

@@ -87,15 +87,6 @@ func changeAs[T client.Object](w *world, manager string, object T, change func(T
 	}
 }
 
-func untilTrue(w *world, what string, ok func() bool) {
-	w.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("waited %s in vain for %s", patience, what)
-		}
-	}
-}
-
 func (w *world) deployed(name string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 }
@@ -126,7 +117,7 @@ func TestDriftCorrected(t *testing.T) {
 	untilTrue(w, "the data to be the chart's", func() bool {
 		data := w.configMap("app").Data
 		return data["a"] == "1" && data["b"] == "1" && data["more"] == "1"
-	})
+	}, w.allConfigMaps())
 	w.must(suite.client.Delete(t.Context(), w.service("app")))
 	untilTrue(w, "the service to be back", func() bool {
 		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil
@@ -199,7 +190,7 @@ func TestDriftQuiet(t *testing.T) {
 			w.ask(hr, token)
 			w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
 		}
-		time.Sleep(200 * time.Millisecond)
+		w.noticed(hr, d)
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(d), d))
 		if d.ResourceVersion != version {
 			t.Fatalf("resourceVersion %s after %s: %v", d.ResourceVersion, version, d.ManagedFields)
@@ -268,7 +259,7 @@ func TestDriftNotCorrected(t *testing.T) {
 	w.must(suite.client.Create(t.Context(), other, client.FieldOwner("editor")))
 	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
-	untilTrue(w, "the data to be the chart's", func() bool { return w.configMap("app").Data["a"] == "1" })
+	untilTrue(w, "the data to be the chart's", func() bool { return w.configMap("app").Data["a"] == "1" }, w.allConfigMaps())
 	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected,
 		".spec.selector", "by editor", "Failed to ", "correct cluster state", "Deployment/"+w.namespace+"/app: ", "immutable")
 	w.untilEvent(hr, "Warning", helmv2.ReasonDriftCorrectionFailed, "immutable")
@@ -328,7 +319,7 @@ func TestDriftFight(t *testing.T) {
 	untilTrue(w, "the removed object to be created again", func() bool {
 		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil
 	})
-	w.settle(hr)
+	w.quiet(hr)
 	stop()
 	if n := <-ended; n > 6 {
 		t.Errorf("%d rounds", n)
@@ -383,22 +374,20 @@ func TestDriftAtRest(t *testing.T) {
 	w := newWorld(t)
 	mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper { return counter{next, &asked} }})
 	hr := w.drifting(helmv2.DriftDetectionEnabled, mine)
-	// By then the watches have started, and changes after the install have been compared.
-	time.Sleep(2 * time.Second)
+	// The watches have started, and changes after the install have been compared.
+	w.noticed(hr, w.deployed("app"))
 	w.ask(hr, "first")
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "first" })
-	w.settle(hr)
+	w.quiet(hr)
 	before := asked.Load()
 	w.ask(hr, "second")
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "second" })
-	w.settle(hr)
+	w.quiet(hr)
 	if n := asked.Load() - before; n != 1 {
 		t.Errorf("%d requests for a look at a release at rest", n)
 	}
-	before = asked.Load()
-	time.Sleep(2 * time.Second)
-	if n := asked.Load() - before; n != 0 {
-		t.Errorf("%d requests at rest", n)
+	if _, requeue := w.reconciled(hr); requeue < 30*time.Minute {
+		t.Errorf("a release at rest is requeued after %s", requeue)
 	}
 }
 
@@ -414,7 +403,7 @@ func TestDriftReadOnce(t *testing.T) {
 	stop, err := startController(own)
 	w.must(err)
 	hr := w.drifting(helmv2.DriftDetectionEnabled, func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: own.name} })
-	w.settle(hr)
+	w.quiet(hr)
 	w.must(stop())
 	var read, compared atomic.Int64
 	w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
@@ -431,7 +420,7 @@ func TestDriftReadOnce(t *testing.T) {
 	}})
 	w.ask(hr, "again")
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "again" })
-	w.settle(hr)
+	w.quiet(hr)
 	if read.Load() != 1 || compared.Load() == 0 {
 		t.Errorf("the revision was read %d times, an object of it %d times", read.Load(), compared.Load())
 	}
@@ -525,7 +514,7 @@ data: {version: {{ .Capabilities.APIVersions.Has "none/v1" | quote }}, random: {
 	for _, hr := range []*helmv2.HelmRelease{asks, warned, looks, random} {
 		w.ask(hr, "again")
 		w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "again" })
-		w.settle(hr)
+		w.quiet(hr)
 	}
 	for hr, want := range map[*helmv2.HelmRelease]int{asks: 2, warned: 1, looks: 2, random: 1} {
 		if n := newest(hr); n != want {
@@ -545,7 +534,7 @@ func TestDriftOfWhatGoes(t *testing.T) {
 	changeAs(w, "editor", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = []string{finalizer} })
 	w.must(suite.client.Delete(t.Context(), cm))
 	changeAs(w, "editor", cm, func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
-	w.settle(hr)
+	w.quiet(hr)
 	if events := w.driftEvents(hr); len(events) != 0 || w.configMap("app").Data["a"] != "2" {
 		t.Errorf("it is corrected while it goes: %q", events)
 	}

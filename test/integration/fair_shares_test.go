@@ -15,7 +15,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -73,20 +72,14 @@ func (w *world) slowReleases(name string, own func(*helmv2.HelmRelease)) (all []
 		}))
 	}
 	// They have begun a few milliseconds ago, and would still occupy a slot that is kept for longer.
-	for deadline := time.Now().Add(patience); reads.Load() < 4; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%d of four releases have read %s", reads.Load(), name)
-		}
-	}
+	untilTrue(w, "four releases to read "+name, func() bool { return reads.Load() >= 4 })
 	return all, func() {
 		answer()
 		for _, hr := range all {
 			w.must(suite.client.Delete(w.t.Context(), hr))
 		}
 		for _, hr := range all {
-			untilTrue(w, hr.Name+" to be gone", func() bool {
-				return apierrors.IsNotFound(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), hr))
-			})
+			w.untilGone(hr)
 		}
 	}
 }
@@ -111,11 +104,7 @@ func TestSlowClustersDelayNoOther(t *testing.T) {
 	install := func(name string) time.Duration {
 		begun := time.Now()
 		hr := other.release(name, nil, own, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "app" })
-		for deadline := begun.Add(patience); condition(hr, helmv2.ConditionReady).Status != metav1.ConditionTrue; time.Sleep(2 * time.Millisecond) {
-			if other.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr)); time.Now().After(deadline) {
-				t.Fatalf("%s is not installed after %s", name, patience)
-			}
-		}
+		other.untilReady(hr)
 		return time.Since(begun)
 	}
 	install("first")

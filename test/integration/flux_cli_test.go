@@ -58,7 +58,9 @@ func (w *world) states(hr *helmv2.HelmRelease, act func(), last func(seen) bool)
 	defer events.Stop()
 	act()
 	var all []seen
-	for timeout := time.After(patience); ; {
+	waiting := w.waitsFor("the last state")
+	defer waiting.over()
+	for {
 		select {
 		case e := <-events.ResultChan():
 			if e.Type != watch.Modified {
@@ -67,12 +69,13 @@ func (w *world) states(hr *helmv2.HelmRelease, act func(), last func(seen) bool)
 			s := seen{HelmRelease: e.Object.(*helmv2.HelmRelease)}
 			s.health, s.message = w.health(s.HelmRelease)
 			all = append(all, s)
+			waiting.because(stories(all))
 			if last(s) {
 				*hr = *s.HelmRelease
 				return all
 			}
-		case <-timeout:
-			w.t.Fatalf("waited %s in vain; the states were %s", patience, stories(all))
+		case <-w.t.Context().Done():
+			w.t.Fatalf("the test has ended; the states were %s", stories(all))
 		}
 	}
 }
@@ -221,13 +224,13 @@ func TestFluxSuspendAndResume(t *testing.T) {
 	}
 
 	suspend(true)()
-	w.settle(hr)
+	w.quiet(hr)
 	all := w.states(hr, suspend(false), resumed)
 	w.succeeds(all[len(all)-1], 1)
 
 	suspend(true)()
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
-	w.settle(hr)
+	w.quiet(hr)
 	if newest(hr) != 1 || w.configMap("paused").Data["message"] != "one" {
 		t.Errorf("a suspended release was upgraded: %+v", hr.Status)
 	}

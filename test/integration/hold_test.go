@@ -56,7 +56,7 @@ func (w *world) untilHeld(hr *helmv2.HelmRelease, message string) {
 	w.t.Helper()
 	w.untilSays(hr, helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, "release config values changed")
-	w.settle(hr)
+	w.quiet(hr)
 	if got := w.message("app"); got != message {
 		w.t.Errorf("the message is %q, want %q", got, message)
 	}
@@ -161,7 +161,7 @@ func TestTestsOnRequest(t *testing.T) {
 		})
 		tested = w.uidOf("app-test")
 		w.untilSays(hr, helmv2.ConditionTestSuccess, metav1.ConditionTrue, helmv2.ReasonTestSucceeded, "1 test hook completed")
-		w.settle(hr)
+		w.quiet(hr)
 		if handled := hr.Annotations[helmv2.AnnotationHandled]; handled != `{"pintle.dev/test-at":"`+token+`"}` {
 			t.Errorf("handled is %s", handled)
 		}
@@ -169,7 +169,7 @@ func TestTestsOnRequest(t *testing.T) {
 	}
 	w.expectRevisions(hr, 3)
 	w.ask(hr, "now")
-	w.settle(hr)
+	w.quiet(hr)
 	if w.uidOf("app-test") != tested || condition(hr, helmv2.ConditionTestSuccess).Status != metav1.ConditionTrue {
 		t.Errorf("a token has two runs, or its result is lost: %+v", condition(hr, helmv2.ConditionTestSuccess))
 	}

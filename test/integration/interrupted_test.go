@@ -53,10 +53,6 @@ func TestInterrupted(t *testing.T) {
 		return condition(hr, helmv2.ConditionReady).Reason == helmv2.ReasonInterrupted
 	}
 	// An action has at least 30 s for its retries.
-	for wait := 0; wait < 3 && !interrupted(hr); wait++ {
-		time.Sleep(15 * time.Second)
-		w.settle(hr)
-	}
 	w.until(hr, "an interruption", interrupted)
 	ended := time.Now()
 	first := condition(hr, helmv2.ConditionReady)

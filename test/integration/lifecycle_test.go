@@ -115,14 +115,14 @@ func TestTwoWritesPerUpgrade(t *testing.T) {
 		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "now"}
 	})
 	w.until(hr, "the request to be acknowledged", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
-	w.settle(hr)
+	w.quiet(hr)
 	acknowledged := hr.ResourceVersion
 	if acknowledged == before {
 		t.Fatal("the object did not change")
 	}
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{"a": "b"} })
 	after := hr.ResourceVersion
-	w.settle(hr)
+	w.quiet(hr)
 	if hr.ResourceVersion != after {
 		t.Errorf("a change of labels led to a write")
 	}
@@ -130,7 +130,7 @@ func TestTwoWritesPerUpgrade(t *testing.T) {
 	writes := w.countWrites(hr, func() {
 		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "x"}) })
 		w.untilReady(hr)
-		w.settle(hr)
+		w.quiet(hr)
 	})
 	// One is the test's own change of the spec.
 	if writes != 3 {

@@ -34,7 +34,6 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -53,17 +52,17 @@ func emptyCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	end, err := useServer(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
+		end()
 		suite = before
 		if err := env.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	elsewhere.QPS, elsewhere.Burst = 500, 1000
-	suite.config = elsewhere
-	if suite.client, err = client.New(elsewhere, client.Options{Scheme: controller.Scheme()}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // apply is `kubectl apply --server-side` with retries while a CRD or namespace is missing.
@@ -72,12 +71,13 @@ func apply(t *testing.T, objects []*unstructured.Unstructured, options ...client
 	for _, object := range objects {
 		// Definitions are served a moment after they are made, and namespaces are needed at once.
 		var err error
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for {
 			draft := client.ApplyConfigurationFromUnstructured(object.DeepCopy())
 			err = suite.client.Apply(t.Context(), draft, append(options, client.FieldOwner("kubectl"), client.ForceOwnership)...)
 			if err == nil || !strings.Contains(err.Error(), "no matches for kind") && !strings.Contains(err.Error(), "could not find the requested resource") {
 				break
 			}
+			time.Sleep(50 * time.Millisecond)
 		}
 		if err != nil {
 			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
@@ -174,36 +174,30 @@ func (w *world) kubeconfigOf(namespace, name string) string {
 // untilServes waits until a probe or the metrics are answered.
 func (w *world) untilServes(p *deployed, url string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	untilTrue(w, url+" to answer", func() bool {
 		request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, url, http.NoBody)
 		w.must(err)
 		answer, err := http.DefaultClient.Do(request)
-		if err == nil {
-			w.must(answer.Body.Close())
-			if answer.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		if p.Ended() != nil || time.Now().After(deadline) {
+		if p.Ended() != nil {
 			w.t.Fatalf("%s does not answer: %v; %v", url, err, p.Ended())
 		}
-	}
+		if err != nil {
+			return false
+		}
+		w.must(answer.Body.Close())
+		return answer.StatusCode == http.StatusOK
+	})
 }
 
 // untilLeads waits until the Lease has a holder.
 func (w *world) untilLeads(namespace string) {
 	w.t.Helper()
 	key := client.ObjectKey{Namespace: namespace, Name: "helm-controller-leader-election"}
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	untilTrue(w, "a holder of the Lease in "+namespace, func() bool {
 		lease := &coordinationv1.Lease{}
 		err := suite.client.Get(w.t.Context(), key, lease)
-		if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("the Lease in %s has no holder: %v", namespace, err)
-		}
-	}
+		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
+	}, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 }
 
 // executable builds the controller as the image has it.
@@ -436,7 +430,7 @@ func liveWithReferenceArguments(t *testing.T, path string) {
 
 func (w *world) untilMessage(name, want string) {
 	w.t.Helper()
-	untilTrue(w, "the message "+want, func() bool { return w.configMap(name).Data["message"] == want })
+	untilTrue(w, "the message "+want, func() bool { return w.configMap(name).Data["message"] == want }, w.allConfigMaps())
 }
 
 func readFile(t *testing.T, path string) []byte {

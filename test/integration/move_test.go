@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -47,19 +46,19 @@ func (w *world) volume() *corev1.PersistentVolumeClaim {
 // unprotect releases a claim when it is deleted, as the controller that protects claims does.
 func (w *world) unprotect(pvc *corev1.PersistentVolumeClaim) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	untilTrue(w, "the claim of the old release to go", func() bool {
 		live := &corev1.PersistentVolumeClaim{}
 		err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(pvc), live)
-		switch {
-		case apierrors.IsNotFound(err) || err == nil && live.UID != pvc.UID:
-			return
-		case err == nil && !live.DeletionTimestamp.IsZero() && len(live.Finalizers) > 0:
+		if apierrors.IsNotFound(err) || err == nil && live.UID != pvc.UID {
+			return true
+		}
+		if err == nil && !live.DeletionTimestamp.IsZero() && len(live.Finalizers) > 0 {
 			before := live.DeepCopy()
 			live.Finalizers = nil
 			w.must(client.IgnoreNotFound(suite.client.Patch(w.t.Context(), live, client.MergeFrom(before))))
 		}
-	}
-	w.t.Fatal("the claim of the old release is not deleted")
+		return false
+	}, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pvc.Namespace, Name: pvc.Name}})
 }
 
 // space makes another namespace, in which the ServiceAccount tenant has rights to some
@@ -240,7 +239,7 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 			w.edit(hr, tc.move(w))
 			says := append(slices.Clone(tc.says), "the old release is kept")
 			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, tc.with, says...)
-			w.settle(hr)
+			w.quiet(hr)
 			if live := w.volume(); live.UID != old.UID || !live.DeletionTimestamp.IsZero() || len(w.stored("app")) != 1 {
 				t.Errorf("%s: the volume is %v, deleted %v, and %d revisions are stored", tc.reason, live.UID, live.DeletionTimestamp, len(w.stored("app")))
 			}

@@ -69,11 +69,7 @@ func resourceOf(group, resource string) schema.GroupVersionResource {
 // eventually waits until a condition holds.
 func (l *lookout) eventually(what string, holds func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.t.Fatalf("%s: not so after %s", what, patience)
-		}
-	}
+	untilTrue(l.world, what, holds)
 }
 
 // untilKnown waits until a kind is watched.

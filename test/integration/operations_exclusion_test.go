@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,15 +61,12 @@ func (w *world) noOverlap() {
 func (w *world) helmsJob(name string) *batchv1.Job {
 	w.t.Helper()
 	job := &batchv1.Job{}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	untilTrue(w, "Helm to make a Job", func() bool {
 		err := suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, job)
-		if err == nil && job.DeletionTimestamp.IsZero() && job.Status.CompletionTime == nil {
-			return job
-		}
 		w.must(client.IgnoreNotFound(err))
-	}
-	w.t.Fatal("Helm has made no Job")
-	return nil
+		return err == nil && job.DeletionTimestamp.IsZero() && job.Status.CompletionTime == nil
+	}, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}})
+	return job
 }
 
 func (w *world) noJob(name string) {
@@ -167,7 +163,8 @@ func TestOperationAndUpgradeAtOnce(t *testing.T) {
 		go func() { created <- suite.client.Create(t.Context(), op) }()
 		w.upgrade(hr, fmt.Sprint(i))
 		w.must(<-created)
-		for done := map[string]bool{}; len(done) < 2; time.Sleep(5 * time.Millisecond) {
+		done := map[string]bool{}
+		untilTrue(w, "both Jobs", func() bool {
 			for _, job := range w.jobs(op) {
 				if !done[job.Name] && (job.Spec.Suspend == nil || !*job.Spec.Suspend) {
 					w.endPod(&job, w.runPod(&job), 0)
@@ -181,7 +178,8 @@ func TestOperationAndUpgradeAtOnce(t *testing.T) {
 				w.endJob(helms, true)
 				done[helms.Name] = true
 			}
-		}
+			return len(done) == 2
+		}, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}})
 		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
 		w.untilReady(hr)
 	}

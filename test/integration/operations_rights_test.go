@@ -136,16 +136,17 @@ func TestOperationsComeLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := suite
+	end, err := useServer(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
+		end()
 		suite = before
 		if err := env.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	suite.config = elsewhere
-	if suite.client, err = client.New(elsewhere, client.Options{Scheme: controller.Scheme()}); err != nil {
-		t.Fatal(err)
-	}
 	stop, err := startController(config{settings: inputs.Settings{ExternalArtifacts: true}, withoutOperations: true})
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestOperation(t *testing.T) {
 	// A finished Operation does not change any more.
 	w.must(suite.client.Delete(t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	before := op.DeepCopy()
-	w.settle(hr)
+	w.quiet(hr)
 	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(op), op))
 	if before.ResourceVersion != op.ResourceVersion {
 		t.Errorf("it changed: %+v", op.Status)
@@ -91,7 +91,7 @@ func TestOperationStops(t *testing.T) {
 				return c != nil && c.Reason == opsv1alpha1.ReasonCancelling
 			})
 			untilTrue(w, "the Job to go", func() bool { return len(w.jobs(op)) == 0 })
-			w.settle(hr)
+			w.quiet(hr)
 			if hr.Annotations[opsv1alpha1.AnnotationHolder] == "" {
 				t.Error("the release is free although a pod runs")
 			}

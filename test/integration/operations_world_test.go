@@ -5,17 +5,14 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -66,29 +63,14 @@ func (w *world) operate(hr *helmv2.HelmRelease, name string, edit ...func(*opsv1
 		e(op)
 	}
 	w.must(suite.client.Create(w.t.Context(), op))
-	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = suite.client.Delete(ctx, op)
-	})
+	w.t.Cleanup(func() { _ = suite.client.Delete(context.Background(), op) })
 	return op
 }
 
-// untilOperation polls an Operation until ok returns true.
+// untilOperation waits until ok returns true for a version of an Operation.
 func (w *world) untilOperation(op *opsv1alpha1.Operation, what string, ok func(*opsv1alpha1.Operation) bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(op), op))
-		if ok(op) {
-			return
-		}
-		if time.Now().After(deadline) {
-			status, _ := json.MarshalIndent(op.Status, "", " ")
-			w.t.Fatalf("waited %s in vain for %s; status is %s", patience, what, status)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	await(w, op, what, ok)
 }
 
 func (w *world) untilPhase(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase) {
@@ -124,17 +106,16 @@ func (w *world) tidy(op *opsv1alpha1.Operation) {
 // theJob waits for the Job of an Operation that may run.
 func (w *world) theJob(op *opsv1alpha1.Operation) *batchv1.Job {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	var found *batchv1.Job
+	untilTrue(w, "a Job of "+op.Name+" that may run", func() bool {
 		for _, job := range w.jobs(op) {
 			if job.Spec.Suspend == nil || !*job.Spec.Suspend {
-				return &job
+				found = &job
 			}
 		}
-	}
-	w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(op), op))
-	status, _ := json.MarshalIndent(op.Status, "", " ")
-	w.t.Fatalf("there is no Job that may run; status is %s", status)
-	return nil
+		return found != nil
+	}, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}})
+	return found
 }
 
 func (w *world) jobs(op *opsv1alpha1.Operation) []batchv1.Job {
@@ -262,15 +243,7 @@ func (c *created) counts() (made, ran int) {
 // untilOperationGone waits until an Operation does not exist any more.
 func (w *world) untilOperationGone(op *opsv1alpha1.Operation) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(op), op)
-		if apierrors.IsNotFound(err) {
-			return
-		}
-		w.must(err)
-	}
-	status, _ := json.MarshalIndent(op, "", " ")
-	w.t.Fatalf("waited %s in vain for the Operation to go: %s", patience, status)
+	awaitGone(w, op)
 }
 
 func roles() client.ObjectList        { return &rbacv1.RoleList{} }

@@ -140,27 +140,16 @@ func (w *world) servePages() *pages {
 // serve starts a server on a free port of loopback, until the test ends.
 func (p *pages) serve(s *page.Server) string {
 	p.t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
-	s.Address = free.Addr().String()
-	p.must(free.Close())
 	done := make(chan error, 1)
-	go func() { done <- s.Start(p.t.Context()) }()
+	go func() { done <- s.Serve(p.t.Context(), listener) }()
 	p.t.Cleanup(func() {
 		if err := <-done; err != nil {
 			p.t.Error(err)
 		}
 	})
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := net.Dial("tcp", s.Address)
-		if err == nil {
-			_ = conn.Close()
-			return s.Address
-		}
-		if time.Now().After(end) {
-			p.t.Fatal(err)
-		}
-	}
+	return listener.Addr().String()
 }
 
 // addVisitors creates the ServiceAccounts, rights and tokens of visitors.
@@ -214,11 +203,12 @@ func (p *pages) bind(name string, rule rbacv1.PolicyRule, subject rbacv1.Subject
 // inTime opens a page until all its sections have been read in time, as a user with a slow machine
 // does.
 func inTime[T any](open func() (answer T, body string)) (answer T, body string) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for {
 		answer, body = open()
-		if !strings.Contains(body, "it was not read within") || time.Now().After(deadline) {
+		if !strings.Contains(body, "it was not read within") {
 			return answer, body
 		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -88,7 +89,7 @@ func TestPlugin(t *testing.T) {
 		t.Errorf("after the rollback, the message is %q", got)
 	}
 	w.expectPlugin(k, 0, "get", "Held", "end of the hold at revision 1")
-	w.settle(hr)
+	w.quiet(hr)
 	w.annotate(hr, "pintle.dev/rollback-to", "", "pintle.dev/rollback-until", "")
 	w.untilReady(hr)
 	w.expectPlugin(k, 0, "test app", "/app: ")
@@ -138,7 +139,7 @@ func TestPluginRuns(t *testing.T) {
 		w.expectPlugin(k, 0, "run app app-migrate", "created", "succeeded")
 	}()
 	var op opsv1alpha1.Operation
-	for deadline := time.Now().Add(patience); op.Name == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	untilTrue(w, "the Operation", func() bool {
 		var all opsv1alpha1.OperationList
 		w.must(suite.client.List(t.Context(), &all, client.InNamespace(w.namespace)))
 		for _, o := range all.Items {
@@ -146,7 +147,8 @@ func TestPluginRuns(t *testing.T) {
 				op = o
 			}
 		}
-	}
+		return op.Name != ""
+	}, &opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace}})
 	w.succeed(&op)
 	<-done
 	w.must(client.IgnoreNotFound(suite.client.Delete(t.Context(), &op)))

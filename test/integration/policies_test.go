@@ -31,12 +31,9 @@ func (w *world) policy(name string, spec v1alpha1.ReleasePolicySpec) *v1alpha1.R
 	w.t.Helper()
 	p := &v1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: spec}
 	w.must(suite.client.Create(w.t.Context(), p))
-	time.Sleep(policySeen)
+	w.known(p)
 	return p
 }
-
-// policySeen is long enough for a controller to receive a policy. Nothing tells that it has.
-const policySeen = 10 * time.Second
 
 // untilHeldBy waits until a policy holds an action of a release, and checks the conditions.
 func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...string) {
@@ -65,6 +62,7 @@ func TestPolicySelects(t *testing.T) {
 	cluster.Spec.Freeze = "maintenance"
 	w.must(suite.client.Create(t.Context(), cluster))
 	t.Cleanup(func() { _ = suite.client.Delete(t.Context(), cluster) })
+	w.known(cluster)
 	w.policy("others", v1alpha1.ReleasePolicySpec{Freeze: "never", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}})
 	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) { hr.Labels = labels })
 	w.untilHeldBy(hr, helmv2.ReasonFrozen, "ClusterReleasePolicy/"+w.namespace, "maintenance", "'install' action waits")
@@ -99,7 +97,7 @@ func TestHelmChartRefused(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, `refuses spec.chart.spec.version: "1.x" is no exact version`)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Version = "1.2.3" })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "refuses spec.chart.spec.sourceRef", "https://charts.example.com/incubator/note is not one of the allowed sources")
-	w.settle(hr)
+	w.quiet(hr)
 	var charts sourcev1.HelmChartList
 	w.must(suite.client.List(t.Context(), &charts, client.InNamespace(w.namespace)))
 	if len(charts.Items) != 0 {
@@ -177,16 +175,16 @@ type policyAnswers struct {
 }
 
 // untilListed waits until lists of both kinds of policies have been answered with a code, and the
-// controller has had the time to notice.
+// controller has received the answers: it has sent the next request, which is another list after a
+// failed one, and a watch after one that succeeded.
 func (f *policyAnswers) untilListed(w *world, code int) {
 	w.t.Helper()
 	for _, resource := range []string{"releasepolicies", "clusterreleasepolicies"} {
 		untilTrue(w, "a list of "+resource, func() bool {
-			_, answered := f.lists.Load(fmt.Sprint(code, resource))
-			return answered
+			_, received := f.lists.Load(fmt.Sprint(code, resource, " received"))
+			return received
 		})
 	}
-	time.Sleep(policySeen)
 }
 
 // wrap implements the wrapper of a transport. Watches that are open end when the answer is set.
@@ -196,6 +194,11 @@ func (f *policyAnswers) wrap(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(req)
 		}
 		code := int(f.code.Load())
+		if listed := fmt.Sprint(code, path.Base(req.URL.Path)); code != 0 || req.URL.Query().Get("watch") != "" {
+			if _, again := f.lists.Load(listed); again {
+				f.lists.Store(listed+" received", true)
+			}
+		}
 		if req.URL.Query().Get("watch") == "" {
 			defer func() { f.lists.Store(fmt.Sprint(code, path.Base(req.URL.Path)), true) }()
 		}
@@ -232,7 +235,11 @@ func TestPoliciesInstalledLater(t *testing.T) {
 	var answer policyAnswers
 	answer.code.Store(http.StatusNotFound)
 	ours := w.ownController(config{wrap: answer.wrap})
-	freeze := w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
+	// The controller cannot receive it yet.
+	freeze := &v1alpha1.ReleasePolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "incident"}, Spec: v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"},
+	}
+	w.must(suite.client.Create(t.Context(), freeze))
 	hr := w.release("app", map[string]any{"message": "one"}, ours)
 	w.untilReady(hr)
 	answer.code.Store(0)
@@ -318,18 +325,18 @@ func TestPolicyCostsNoRequest(t *testing.T) {
 	w.untilReady(hr)
 	upgrade := func(message string) int64 {
 		t.Helper()
-		w.settle(hr)
+		w.quiet(hr)
 		before := requests.Load()
 		w.says(hr, message)
 		w.untilMessage("app", message)
 		w.untilReady(hr)
-		w.settle(hr)
+		w.quiet(hr)
 		return requests.Load() - before
 	}
 	upgrade("one")
 	without := upgrade("two")
 	w.policy("all", v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalNever})
-	w.settle(hr)
+	w.quiet(hr)
 	if with := upgrade("three"); with != without || without == 0 {
 		t.Errorf("%d requests with a policy, %d without", with, without)
 		counted.Range(func(request, _ any) bool {

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -89,17 +89,7 @@ func (w *world) rehearse() func() map[string]string {
 // untilResults waits until the results are as wanted.
 func (w *world) untilResults(results func() map[string]string, want map[string]string) {
 	w.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		diff := cmp.Diff(want, results())
-		if diff == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("waited %s in vain for results (-want +got):\n%s", patience, diff)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	untilTrue(w, "results", func() bool { return cmp.Equal(want, results()) })
 }
 
 // reports returns the events of the observer about a release: reason and message.
@@ -189,9 +179,11 @@ func TestRehearsal(t *testing.T) {
 func (w *world) expectReports(wanted map[string]string) {
 	w.t.Helper()
 	for name, want := range wanted {
-		untilTrue(w, "a report about "+name, func() bool { return want == "" || len(w.reports(name)) > 0 })
+		untilTrue(w, "a report about "+name, func() bool { return want == "" || len(w.reports(name)) > 0 }, w.allEvents())
 	}
-	time.Sleep(time.Second)
+	for name := range wanted {
+		w.recorded(&helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}})
+	}
 	for name, want := range wanted {
 		reports := w.reports(name)
 		if want == "" && len(reports) == 0 {

@@ -55,8 +55,8 @@ func (w *world) events(hr *helmv2.HelmRelease, reason string) (times int) {
 // expectEvents checks the number of events with a reason. They are written in the background.
 func (w *world) expectEvents(hr *helmv2.HelmRelease, reason string, want int) {
 	w.t.Helper()
-	untilTrue(w, "events "+reason, func() bool { return w.events(hr, reason) >= want })
-	w.settle(hr)
+	untilTrue(w, "events "+reason, func() bool { return w.events(hr, reason) >= want }, w.allEvents())
+	w.recorded(hr)
 	if n := w.events(hr, reason); n != want {
 		w.t.Errorf("%d events %s, want %d", n, reason, want)
 	}
@@ -118,7 +118,7 @@ func TestTooLarge(t *testing.T) {
 			w.untilSays(hr, "Ready", metav1.ConditionFalse, helmv2.ReasonReleaseTooLarge,
 				append(tc.says, "Helm install refused for release "+elsewhere+"/app with chart note@1.0.0", "Nothing was changed")...)
 
-			w.settle(hr)
+			w.quiet(hr)
 			if n, err := len(w.stored("app")), suite.client.Get(t.Context(), client.ObjectKey{Name: elsewhere}, &corev1.Namespace{}); n != 0 || !apierrors.IsNotFound(err) {
 				t.Errorf("%s: %d revisions are stored, the namespace: %v", tc.reason, n, err)
 			}
@@ -147,7 +147,7 @@ func TestNearlyTooLarge(t *testing.T) {
 	w.publish("app", "1.0.0", chart("1.0.0", 75))
 	hr := w.release("app", nil)
 	w.untilReady(hr)
-	w.settle(hr)
+	w.quiet(hr)
 	if n := w.events(hr, helmv2.EventReasonReleaseNearlyTooLarge); n != 0 {
 		t.Errorf("%d events for 75 %%", n)
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,9 +59,7 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 	t.Cleanup(end)
 
 	order := []string{w.next(begun)}
-	w.release("new", nil, labelled)
-	// Time for the controller to receive the new one. Few others begin while the writes are held.
-	time.Sleep(5 * time.Second)
+	w.received(w.release("new", nil, labelled))
 	end()
 	for !slices.Contains(order, "new") {
 		order = append(order, w.next(begun))
@@ -75,13 +72,7 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 // next returns the next release whose reconciliation begins.
 func (w *world) next(begun <-chan string) string {
 	w.t.Helper()
-	select {
-	case name := <-begun:
-		return name
-	case <-time.After(patience):
-		w.t.Fatalf("waited %s in vain for a reconciliation", patience)
-	}
-	return ""
+	return <-begun
 }
 
 // TestOthersKeepTheirFields: fields of other managers are kept, although the cache drops

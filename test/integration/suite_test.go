@@ -54,6 +54,9 @@ const watchLabel = "reconcile.fluxcd.io/watch"
 var suite struct {
 	config *rest.Config
 	client client.Client
+	// watches are those of the tests, and barriers those of the controllers.
+	watches  *watches
+	barriers *barriers
 	// log is the file the controllers write to; empty if it is the test's output.
 	log string
 	// canaries search for values of Secrets in all outputs of the suite's controllers.
@@ -68,10 +71,13 @@ func TestMain(m *testing.M) {
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
-		code = 1
 	}
 	os.Exit(code)
 }
+
+// exitLeaked is the status of a suite whose controllers have shown a value of a Secret. The tests
+// must not be repeated then.
+const exitLeaked = 3
 
 // logFile is the controller's log. It is not in the test's output, and is kept after a failure.
 func logFile() *os.File {
@@ -96,14 +102,20 @@ func run(m *testing.M) (code int, err error) {
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 	}
-	if suite.config, err = env.Start(); err != nil {
+	server, err := env.Start()
+	if err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, env.Stop()) }()
-	suite.config.QPS, suite.config.Burst = 500, 1000
-	if suite.client, err = client.New(suite.config, client.Options{Scheme: controller.Scheme()}); err != nil {
+	defer func() {
+		if stopErr := env.Stop(); stopErr != nil {
+			code, err = max(code, 1), errors.Join(err, stopErr)
+		}
+	}()
+	end, err := useServer(server)
+	if err != nil {
 		return 1, err
 	}
+	defer end()
 	if suite.canaries, err = harness.WatchCanaries(suite.config); err != nil {
 		return 1, err
 	}
@@ -117,7 +129,28 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
-	return code, errors.Join(stop(), suite.canaries.Check(context.Background()))
+	if err = stop(); err != nil {
+		code = 1
+	}
+	leaks := suite.canaries.Check(context.Background())
+	if leaks != nil {
+		code = exitLeaked
+	}
+	return code, errors.Join(err, leaks)
+}
+
+// useServer makes an API server that of the suite. The returned function ends its watches; it must be
+// called before the API server ends.
+func useServer(config *rest.Config) (end func(), err error) {
+	config.QPS, config.Burst = 500, 1000
+	suite.config, suite.barriers = config, &barriers{}
+	if suite.client, err = client.New(config, client.Options{Scheme: controller.Scheme()}); err != nil {
+		return nil, err
+	}
+	if suite.watches, err = newWatches(config); err != nil {
+		return nil, err
+	}
+	return suite.watches.stop, nil
 }
 
 // gather returns the names and labels of all series, as /metrics would.
@@ -150,6 +183,9 @@ func startController(c config) (stop func() error, err error) {
 	if err := c.see(&opts); err != nil {
 		return nil, err
 	}
+	all := suite.barriers
+	observed := all.add(c.name)
+	opts.NewCache = observed.newCache
 	config := rest.CopyConfig(suite.config)
 	if c.endpoint != nil {
 		config = rest.CopyConfig(c.endpoint)
@@ -164,6 +200,7 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	observed.events = mgr.GetEventRecorderFor("barrier") //nolint:staticcheck // it is the one of the controllers
 	registry := prometheus.NewRegistry()
 	if c.metrics != nil {
 		c.metrics(registry)
@@ -185,7 +222,7 @@ func startController(c config) (stop func() error, err error) {
 	if err := mgr.Add(index); err != nil {
 		return nil, err
 	}
-	err = setup.Add(mgr, setup.Options{
+	observed.releases, err = setup.Add(mgr, setup.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
 		Helm:   helm.NewRunner(charts, workers(), index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: forReleases}),
@@ -194,6 +231,7 @@ func startController(c config) (stop func() error, err error) {
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
 		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, ClusterID: "it", Observe: observeAs,
+		NewQueue: observed.newQueue,
 	})
 	if err != nil {
 		return nil, err
@@ -202,7 +240,12 @@ func startController(c config) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
-	return func() error { last(ctx); cancel(); return <-done }, nil
+	return func() error {
+		defer all.remove(observed)
+		last(ctx)
+		cancel()
+		return <-done
+	}, nil
 }
 
 // workers returns the worker processes that parse and render charts. They run the test binary.

@@ -82,7 +82,7 @@ func TestUpgradeByHandIsTakenBack(t *testing.T) {
 		w.edit(hr, func(hr *helmv2.HelmRelease) {
 			hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: fmt.Sprint("look ", n)}
 		})
-		w.settle(hr)
+		w.quiet(hr)
 		return newest(hr) == 3
 	})
 	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {

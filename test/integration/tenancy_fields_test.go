@@ -152,7 +152,7 @@ func (y *tenancy) drifts(t *testing.T) {
 			t.Errorf("another identity corrected it: the message is %q", got)
 		}
 		w.edit(hr, as(deployer))
-		untilTrue(w, "a correction", func() bool { return w.configMap(name).Data["message"] == "default" })
+		untilTrue(w, "a correction", func() bool { return w.configMap(name).Data["message"] == "default" }, w.allConfigMaps())
 	}
 }
 
@@ -198,5 +198,5 @@ func (y *tenancy) orphans(t *testing.T) {
 	}
 	untilTrue(w, "an event that says why it stays", func() bool {
 		return w.hasEvent(hr, corev1.EventTypeWarning, "ReleaseOrphaned", helmv2.AnnotationOrphan)
-	})
+	}, w.allEvents())
 }

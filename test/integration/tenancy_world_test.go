@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -81,21 +80,20 @@ func newTenancy(t *testing.T) *tenancy {
 		t.Fatal(err)
 	}
 	before := suite
+	end, err := useServer(admin)
 	t.Cleanup(func() {
+		end()
 		suite = before
 		if err := env.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	suite.config = admin
-	suite.config.QPS, suite.config.Burst = 500, 1000
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	suite.client, err = client.New(admin, client.Options{Scheme: controller.Scheme()})
 	must(err)
 	y.metadata, err = metadata.NewForConfig(admin)
 	must(err)

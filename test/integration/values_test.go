@@ -49,12 +49,14 @@ func (w *world) wantData(name, message, unset string) {
 	}
 }
 
-// settleConfigs gives the controller time to notice a change of a ConfigMap or
-// Secret that it should not act on.
-func (w *world) settleConfigs(hr *helmv2.HelmRelease) {
+// settleConfigs waits until the controller has done nothing about a change of watched ConfigMaps or
+// Secrets.
+func (w *world) settleConfigs(hr *helmv2.HelmRelease, changed ...client.Object) {
 	w.t.Helper()
-	time.Sleep(1500 * time.Millisecond)
-	w.settle(hr)
+	for _, object := range changed {
+		w.received(object)
+	}
+	w.quiet(hr)
 }
 
 // untilAtRest waits until a HelmRelease is Ready and the reconciliation after the action has ended.
@@ -62,7 +64,7 @@ func (w *world) settleConfigs(hr *helmv2.HelmRelease) {
 func (w *world) untilAtRest(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	w.untilReady(hr)
-	w.settleConfigs(hr)
+	w.quiet(hr)
 }
 
 // TestValuesFromWatchedObjects: the interval is an hour, so it is the change that
@@ -99,7 +101,7 @@ func TestValuesFromWatchedObjects(t *testing.T) {
 	settled := hr.ResourceVersion
 	cm.Data["other"] = "x"
 	w.must(suite.client.Update(t.Context(), cm))
-	w.settleConfigs(hr)
+	w.settleConfigs(hr, cm)
 	if hr.ResourceVersion != settled {
 		t.Errorf("a change of another key led to a write: %+v", hr.Status)
 	}
@@ -117,7 +119,8 @@ func TestValuesFromUnwatchedObject(t *testing.T) {
 	w.untilAtRest(hr)
 	cm.Data["values.yaml"] = "message: two"
 	w.must(suite.client.Update(t.Context(), cm))
-	w.settleConfigs(hr)
+	// A watched object that changes later is received later.
+	w.settleConfigs(hr, w.values("later", watched(), nil))
 	if newest(hr) != 1 {
 		t.Errorf("revision %d: this object is not watched", newest(hr))
 	}
