@@ -55,17 +55,15 @@ func TestNewDefinitionsAreSeen(t *testing.T) {
 	install := func(name, want string) {
 		t.Helper()
 		cm := &corev1.ConfigMap{}
-		for n := range 8 {
+		n := 0
+		untilTrue(w, name+" to render "+want, func() bool {
 			name := fmt.Sprintf("%s-%d", name, n)
+			n++
 			hr := w.release(name, nil, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "asking" })
 			w.untilReady(hr)
 			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, cm))
-			if cm.Data["version"] == want && cm.Data["kind"] == want {
-				return
-			}
-			time.Sleep(500 * time.Millisecond)
-		}
-		t.Errorf("%s: rendered %v, want %s", name, cm.Data, want)
+			return cm.Data["version"] == want && cm.Data["kind"] == want
+		})
 	}
 	install("before", "false")
 	w.define(group)

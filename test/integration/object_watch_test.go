@@ -108,9 +108,7 @@ func (l *lookout) untilEnqueued(why string, key types.NamespacedName) {
 // quiet fails if a key was enqueued, and resets the record.
 func (l *lookout) quiet(why string) {
 	l.t.Helper()
-	// A pending key is enqueued within this time, unless the machine is very slow. Then the test
-	// may miss it.
-	time.Sleep(200 * time.Millisecond)
+	untilTrue(l.world, "the debounce", func() bool { return !l.Scheduled(l.key) })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.enqueued) != 0 {

@@ -182,7 +182,7 @@ func (w *world) changeNote(hr *helmv2.HelmRelease) {
 func (w *world) failUpgrade(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	done := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
 	go func() {
 		done <- w.happen(ctx, &appsv1.Deployment{}, happens{

@@ -5,12 +5,13 @@ package integration
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"reflect"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -189,7 +190,8 @@ func describe(object client.Object) string {
 	if !status.IsValid() {
 		return "version " + object.GetResourceVersion()
 	}
-	return fmt.Sprintf("status is %+v", status.Interface())
+	content, _ := json.Marshal(status.Interface())
+	return "status is " + string(content)
 }
 
 // awaitGone waits until an object does not exist any more.
@@ -220,6 +222,27 @@ func untilTrue(w *world, what string, ok func() bool, objects ...client.Object) 
 		case <-time.After(pause):
 		case <-w.t.Context().Done():
 			w.t.Fatalf("waiting for %s: the test has ended", what)
+		}
+	}
+}
+
+// appears waits until an object exists, and reads it. It may be called by any goroutine.
+func appears(ctx context.Context, object client.Object) error {
+	f, err := suite.watches.follow(ctx, object, make(chan struct{}, 1))
+	if err != nil {
+		return err
+	}
+	defer suite.watches.unfollow(f)
+	for {
+		err := suite.client.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+		select {
+		case <-f.arrived:
+		case <-time.After(rereadAfter):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

@@ -34,7 +34,7 @@ const patience = time.Hour
 
 // actionTimeout is the timeout of actions. A test that waits for it to expire uses expiry.
 const (
-	actionTimeout = patience
+	actionTimeout = time.Minute
 	expiry        = 10 * time.Second
 )
 
