@@ -95,7 +95,7 @@ func TestAnnouncedForDeleted(t *testing.T) {
 			if code := <-answered; code != http.StatusNotFound {
 				t.Errorf("the announcement is answered with %d", code)
 			}
-			w.quiet(hr)
+			w.idle(hr)
 			if n := sent.Load(); n != 1 {
 				t.Errorf("the announcement is sent %d times, want once", n)
 			}

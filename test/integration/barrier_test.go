@@ -419,6 +419,16 @@ func (w *world) observed(object client.Object) {
 	w.settled(object, false)
 }
 
+// idle waits until the controllers of a HelmRelease have nothing left to do for it with what they have
+// received so far.
+func (w *world) idle(hr *helmv2.HelmRelease) {
+	w.t.Helper()
+	since := time.Now()
+	for _, b := range suite.barriers.of(hr) {
+		b.wait(w, "idle controllers of "+hr.Name, func() string { return b.works(hr, work{}, since, true) })
+	}
+}
+
 func (w *world) settled(object client.Object, background bool) {
 	w.t.Helper()
 	w.present(object)
