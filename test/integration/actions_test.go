@@ -81,9 +81,6 @@ const stageDeploy = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a
 // TestRecheckOnARealServer: a release that failed because its objects became ready late is
 // rechecked, with either wait strategy.
 func TestRecheckOnARealServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	for _, strategy := range []helmv2.WaitStrategyName{helmv2.WaitPoller, helmv2.WaitLegacy} {
 		t.Run(string(strategy), func(t *testing.T) {

@@ -297,9 +297,6 @@ func TestOwnersThatCannotBeRead(t *testing.T) {
 // TestMadeMeanwhile: an object that another client creates or labels between the check and the
 // write is not adopted.
 func TestMadeMeanwhile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	for name, there := range map[string]bool{"Made": false, "Adopted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -338,9 +335,6 @@ func TestMadeMeanwhile(t *testing.T) {
 // TestMadeByTwoAtOnce: of two actions that find an object free at the same moment one
 // makes it, and the other waits.
 func TestMadeByTwoAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	for name, unchecked := range map[string]bool{"Checked": false, "Unchecked": true} {
 		t.Run(name, func(t *testing.T) {

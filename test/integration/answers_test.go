@@ -43,9 +43,6 @@ type rawRequest struct {
 
 // TestAnswers: the API server of today answers as the classifier expects.
 func TestAnswers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	w := newWorld(t)
 	const (

@@ -124,9 +124,6 @@ func TestCRDPolicies(t *testing.T) {
 // TestObjectsOfShippedKindsAreNotChecked: objects of a kind whose CRD the chart changes are not
 // validated against the existing CRD.
 func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	for _, folder := range []string{"crds", "templates"} {
 		t.Run(folder, func(t *testing.T) {

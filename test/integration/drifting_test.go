@@ -328,9 +328,6 @@ func TestDriftFight(t *testing.T) {
 
 // TestDriftOverride: additions of an overridden manager are removed.
 func TestDriftOverride(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.ownController(config{overridden: []string{"kubectl-edit"}})

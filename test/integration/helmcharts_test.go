@@ -235,9 +235,6 @@ func TestNameTooLongForAHelmChart(t *testing.T) {
 }
 
 func TestNoCrossNamespaceRefs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	t.Parallel()
 	w, sources := newWorld(t), newWorld(t)
 	locked := w.ownController(config{settings: inputs.Settings{NoCrossNamespaceRefs: true}})
