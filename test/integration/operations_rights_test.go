@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,7 +64,7 @@ spec: {template: {spec: {restartPolicy: Never, serviceAccountName: strong, conta
 // TestOperationRights: a user that may create Operations gains no permissions beyond those of the
 // release's identity.
 func TestOperationRights(t *testing.T) {
-	// Not parallel: it replaces the client of the suite.
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
@@ -82,12 +83,19 @@ func TestOperationRights(t *testing.T) {
 		t.Fatalf("they may do more than they should: %v", err)
 	}
 	w.untilAllowed(config.Impersonate.UserName, rule(opsv1alpha1.Group, []string{"operations"}, []string{"create"}))
-	asked := suite.client
-	t.Cleanup(func() { suite.client = asked })
-	suite.client = person
-	op := w.operate(hr, "first")
-	other := w.operate(hr, "strong", func(op *opsv1alpha1.Operation) { op.Spec.Parameters.HookName = "strong" })
-	suite.client = asked
+	operate := func(name, hook string) *opsv1alpha1.Operation {
+		op := &opsv1alpha1.Operation{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+			Spec: opsv1alpha1.OperationSpec{
+				TargetRef: opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: hr.Name},
+				Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob, Parameters: &opsv1alpha1.Parameters{HookName: hook},
+			},
+		}
+		w.must(person.Create(t.Context(), op))
+		t.Cleanup(func() { _ = suite.client.Delete(context.Background(), op) })
+		return op
+	}
+	op, other := operate("first", "web-migrate"), operate("strong", "strong")
 
 	user := "system:serviceaccount:" + w.namespace + ":tenant"
 	w.untilBlocked(op, opsv1alpha1.ReasonAccessDenied, user, "jobs")
