@@ -166,8 +166,12 @@ func (m *mortal) next(a release.Action) release.Action {
 
 // TestResume: an action is interrupted at each of its writes, before and after the write is carried
 // out, and resumed. The result is that of an action without an interruption: the same revision, the
-// objects of its manifest, and each hook once.
+// objects of its manifest, and each hook once. With -short, it is interrupted at every fourth write.
 func TestResume(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 4
+	}
 	install, upgrade := release.Install{Timeout: time.Hour}, release.Upgrade{Timeout: time.Hour}
 	rollback, uninstall := release.Rollback{Timeout: time.Hour, Version: 1}, release.Uninstall{Timeout: time.Hour, Target: target()}
 	once := map[string]int{"first": 1, "second": 1, "generated-": 1, "both": 2, "last": 1}
@@ -194,7 +198,11 @@ func TestResume(t *testing.T) {
 		for _, answers := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/Answered=%t", name, answers), func(t *testing.T) {
 				t.Parallel()
-				for writes := 0; ; writes++ {
+				first := 0
+				if answers {
+					first = step / 2
+				}
+				for writes := first; ; writes += step {
 					ended := false
 					synctest.Test(t, func(t *testing.T) {
 						m := newMortal(t)
