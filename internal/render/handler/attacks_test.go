@@ -23,24 +23,34 @@ import (
 
 // TestAttacks: a template that would not end, or would take all memory or stack, fails one call. The
 // error names chart and template, or is that of Helm. The next call succeeds.
+// With -short, it plays every fourth attack.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	pool := worker.New(worker.Options{})
 	t.Cleanup(pool.Close)
-	client := remote.New(hasty{pool, 2 * time.Second})
 	files, err := filepath.Glob("../../helm/preview/testdata/attacks/*.yaml")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d attacks, %v", len(files), err)
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := input(t, m{"templates/evil.yaml": string(text)}, m{})
-		got, err := client.Render(t.Context(), in, &rest.Config{})
+		var got *remote.Rendered
 		var failure *worker.Failure
 		var ended *remote.Ended
+		// A busy machine may not reach the template in a short time.
+		for timeout := 500 * time.Millisecond; timeout < time.Minute; timeout *= 4 {
+			got, err = remote.New(hasty{pool, timeout}).Render(t.Context(), in, &rest.Config{})
+			if !errors.As(err, &ended) || strings.Contains(err.Error(), ": template ") {
+				break
+			}
+		}
 		switch {
 		case err == nil && len(got.Manifest) > 1<<20:
 			t.Errorf("%s: %d bytes were rendered", filepath.Base(file), len(got.Manifest))
@@ -53,7 +63,7 @@ func TestAttacks(t *testing.T) {
 		}
 	}
 	good := input(t, charts()["Small"].files, charts()["Small"].values)
-	if _, err := client.Render(t.Context(), good, &rest.Config{}); err != nil {
+	if _, err := remote.New(pool).Render(t.Context(), good, &rest.Config{}); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }

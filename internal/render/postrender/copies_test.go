@@ -12,6 +12,9 @@ import (
 
 // TestCopies: copy operations fail when the object exceeds the limit.
 func TestCopies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: " + strings.Repeat("x", 1000) + "\n"
 	// The two operations add two copies of the original data.

@@ -65,6 +65,9 @@ func TestLimits(t *testing.T) {
 
 // TestManifestLimits: rendered manifests have limits too, which are higher.
 func TestManifestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	for n, want := range map[int]string{500: "", 700: "document 1: the content has more than 67108864 bytes after the expansion of its aliases"} {
 		text := "a: &x " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*x,", n) + "]\n"
