@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -104,14 +105,16 @@ func (f *filler) fill(of reflect.Type, depth int) reflect.Value {
 	return v
 }
 
+var parsed = sync.OnceValues(parse)
+
 // page renders a template with the text of the filler.
 func (f *filler) page(t *testing.T, name string, content any) []byte {
 	t.Helper()
-	parsed, err := parse()
+	all, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{templates: parsed, Options: Options{Shard: f.text, Source: &access.Source{}}}
+	s := &site{templates: all, Options: Options{Shard: f.text, Source: &access.Source{}}}
 	data := &layout{Title: f.text, User: &authenticationv1.UserInfo{Username: f.text}, Error: f.text, Attention: 2}
 	if content != nil {
 		filled := f.fill(reflect.TypeOf(content), 0)
@@ -132,11 +135,11 @@ func (f *filler) page(t *testing.T, name string, content any) []byte {
 // TestHostileTexts: texts of users do not become elements, attributes, addresses elsewhere or invisible
 // characters of any page. Each page has the same elements and attributes as with harmless texts.
 func TestHostileTexts(t *testing.T) {
-	parsed, err := parse()
+	all, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range parsed.pages {
+	for name := range all.pages {
 		content, known := contents()[name]
 		if !known {
 			t.Errorf("template %s has no hostile data: add the type of its content to contents", name)
