@@ -480,7 +480,7 @@ func stuck(t *testing.T, w *world) {
 	artifact := w.chart("1.0.0", neverReady())
 	install(t, w, artifact, "one")
 	paused(w, false)
-	j := job(release.Upgrade{Timeout: 100 * time.Millisecond}, artifact, "1.0.0", map[string]any{"message": "two"})
+	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", map[string]any{"message": "two"})
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err == nil {
 		t.Fatal("the upgrade succeeded")
 	}
@@ -496,28 +496,30 @@ func paused(w *world, yes bool) {
 // TestRecheckCountsFromNowOn: an interrupted revision whose recheck fails counts as failed.
 // Otherwise it would be rechecked forever.
 func TestRecheckCountsFromNowOn(t *testing.T) {
-	w := newWorld(t)
-	stuck(t, w)
-	for _, rls := range w.stored() {
-		if rls.Version == 2 {
-			rls.Labels = maps.Clone(rls.Labels)
-			if rls.Labels == nil {
-				rls.Labels = map[string]string{}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stuck(t, w)
+		for _, rls := range w.stored() {
+			if rls.Version == 2 {
+				rls.Labels = maps.Clone(rls.Labels)
+				if rls.Labels == nil {
+					rls.Labels = map[string]string{}
+				}
+				rls.Labels[helmv2.LabelInterrupted] = "true"
+				writeSecret(t, w, rls)
 			}
-			rls.Labels[helmv2.LabelInterrupted] = "true"
-			writeSecret(t, w, rls)
 		}
-	}
-	if h := w.history(); !h[0].Interrupted {
-		t.Fatalf("the test is wrong: %+v", h[0])
-	}
-	out := w.runner.Run(t.Context(), w.conn, job(release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil))
-	if out.Err == nil || !out.Stored() {
-		t.Errorf("the look ends with %v and stores %v", out.Err, out.Revisions)
-	}
-	if h := w.history(); h[0].Status != helmv2.StatusFailed || h[0].EndedEarly() || h[0].Owner != "uid-1" || !h[0].Applied {
-		t.Errorf("the revision is %+v", h[0])
-	}
+		if h := w.history(); !h[0].Interrupted {
+			t.Fatalf("the test is wrong: %+v", h[0])
+		}
+		out := w.runner.Run(t.Context(), w.conn, job(release.Recheck{Timeout: time.Minute, Version: 2}, chart.Artifact{}, "", nil))
+		if out.Err == nil || !out.Stored() {
+			t.Errorf("the look ends with %v and stores %v", out.Err, out.Revisions)
+		}
+		if h := w.history(); h[0].Status != helmv2.StatusFailed || h[0].EndedEarly() || h[0].Owner != "uid-1" || !h[0].Applied {
+			t.Errorf("the revision is %+v", h[0])
+		}
+	})
 }
 
 func TestRecheck(t *testing.T) {
@@ -558,43 +560,45 @@ func TestRecheck(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			stuck(t, w)
-			w.Mu.Lock()
-			w.Requests = nil
-			w.Mu.Unlock()
-			j := job(release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil)
-			if tc.edit != nil {
-				tc.edit(w, &j)
-			}
-			out := w.runner.Run(t.Context(), w.conn, j)
-			if tc.err == "" && out.Err != nil || tc.err != "" && (out.Err == nil || !strings.Contains(out.Err.Error(), tc.err)) {
-				t.Errorf("%s: error %v", tc.reason, out.Err)
-			}
-			h := w.history()
-			if diff := cmp.Diff(tc.want, statuses(h)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-			if out.Stored() != tc.stored {
-				t.Errorf("%s: revisions %+v", tc.reason, out.Revisions)
-			}
-			for _, r := range w.Requests {
-				if !strings.Contains(r, "/secrets/") {
-					t.Errorf("a recheck applies nothing: %s", r)
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				stuck(t, w)
+				w.Mu.Lock()
+				w.Requests = nil
+				w.Mu.Unlock()
+				j := job(release.Recheck{Timeout: time.Minute, Version: 2}, chart.Artifact{}, "", nil)
+				if tc.edit != nil {
+					tc.edit(w, &j)
 				}
-			}
-			w.Refuse = nil
-			paused(w, true)
-			j.Action = release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}
-			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
-				t.Fatal(out.Err)
-			}
-			if h := w.history(); h[0].Status != helmv2.StatusDeployed || h[0].Description != "Upgrade complete" || h[1].Status != helmv2.StatusSuperseded {
-				t.Errorf("%s: history in the end %+v", tc.reason, h)
-			}
-			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil || out.Stored() {
-				t.Errorf("what is deployed needs no recheck: %v, %+v", out.Err, out.Revisions)
-			}
+				out := w.runner.Run(t.Context(), w.conn, j)
+				if tc.err == "" && out.Err != nil || tc.err != "" && (out.Err == nil || !strings.Contains(out.Err.Error(), tc.err)) {
+					t.Errorf("%s: error %v", tc.reason, out.Err)
+				}
+				h := w.history()
+				if diff := cmp.Diff(tc.want, statuses(h)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+				if out.Stored() != tc.stored {
+					t.Errorf("%s: revisions %+v", tc.reason, out.Revisions)
+				}
+				for _, r := range w.Requests {
+					if !strings.Contains(r, "/secrets/") {
+						t.Errorf("a recheck applies nothing: %s", r)
+					}
+				}
+				w.Refuse = nil
+				paused(w, true)
+				j.Action = release.Recheck{Timeout: time.Minute, Version: 2}
+				if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+					t.Fatal(out.Err)
+				}
+				if h := w.history(); h[0].Status != helmv2.StatusDeployed || h[0].Description != "Upgrade complete" || h[1].Status != helmv2.StatusSuperseded {
+					t.Errorf("%s: history in the end %+v", tc.reason, h)
+				}
+				if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil || out.Stored() {
+					t.Errorf("what is deployed needs no recheck: %v, %+v", out.Err, out.Revisions)
+				}
+			})
 		})
 	}
 }
@@ -645,23 +649,25 @@ func TestActionOf(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	w := newWorld(t)
-	stuck(t, w)
-	w.Mu.Lock()
-	w.Requests = nil
-	w.Mu.Unlock()
-	got, err := w.runner.Health(t.Context(), w.conn, readRequest(2))
-	if err != nil || got.Ready || len(got.Waiting) != 1 || !strings.HasPrefix(got.Waiting[0], "Deployment/prod/app status: 'InProgress'") {
-		t.Errorf("%+v, %v", got, err)
-	}
-	paused(w, true)
-	if got, err = w.runner.Health(t.Context(), w.conn, readRequest(2)); err != nil || !got.Ready || got.Waiting != nil {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if len(w.Requests) > 0 {
-		t.Errorf("a look writes nothing: %q", w.Requests)
-	}
-	if _, err = w.runner.Health(t.Context(), w.conn, readRequest(7)); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
-		t.Errorf("error %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stuck(t, w)
+		w.Mu.Lock()
+		w.Requests = nil
+		w.Mu.Unlock()
+		got, err := w.runner.Health(t.Context(), w.conn, readRequest(2))
+		if err != nil || got.Ready || len(got.Waiting) != 1 || !strings.HasPrefix(got.Waiting[0], "Deployment/prod/app status: 'InProgress'") {
+			t.Errorf("%+v, %v", got, err)
+		}
+		paused(w, true)
+		if got, err = w.runner.Health(t.Context(), w.conn, readRequest(2)); err != nil || !got.Ready || got.Waiting != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if len(w.Requests) > 0 {
+			t.Errorf("a look writes nothing: %q", w.Requests)
+		}
+		if _, err = w.runner.Health(t.Context(), w.conn, readRequest(7)); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
+			t.Errorf("error %v", err)
+		}
+	})
 }

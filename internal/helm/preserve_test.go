@@ -6,6 +6,7 @@ package helm
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,17 +123,19 @@ func TestPreservedValuesSwitchSubcharts(t *testing.T) {
 // TestPreservedValuesAreThoseDeployed: the values of the deployed revision are preserved, not those
 // of a failed one after it.
 func TestPreservedValuesAreThoseDeployed(t *testing.T) {
-	w := newWorld(t)
-	stuck(t, w)
-	paused(w, true)
-	foretold := preservingUpgrade(t, w, w.chart("1.0.0", neverReady()), nil)
-	h := w.history()
-	if h[0].ConfigDigest != foretold || foretold != h[2].ConfigDigest || foretold == h[1].ConfigDigest {
-		t.Errorf("foretold %s, history %+v", foretold, h)
-	}
-	if h[0].Status != helmv2.StatusDeployed {
-		t.Errorf("status %s", h[0].Status)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stuck(t, w)
+		paused(w, true)
+		foretold := preservingUpgrade(t, w, w.chart("1.0.0", neverReady()), nil)
+		h := w.history()
+		if h[0].ConfigDigest != foretold || foretold != h[2].ConfigDigest || foretold == h[1].ConfigDigest {
+			t.Errorf("foretold %s, history %+v", foretold, h)
+		}
+		if h[0].Status != helmv2.StatusDeployed {
+			t.Errorf("status %s", h[0].Status)
+		}
+	})
 }
 
 func TestPreservedWithoutRelease(t *testing.T) {

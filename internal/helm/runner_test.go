@@ -573,20 +573,22 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			j := job(release.Install{Timeout: 300 * time.Millisecond}, w.chart("1.0.0", tc.files), "1.0.0", map[string]any{"message": canary})
-			j.Secrets = []string{canary}
-			out := w.runner.Run(t.Context(), w.conn, j)
-			if out.Err == nil {
-				t.Fatalf("%s: the install succeeded", tc.reason)
-			}
-			said := out.Err.Error() + strings.Join(out.Logs, "\n")
-			for _, r := range w.history() {
-				said += r.Description
-			}
-			if strings.Contains(said, canary) || strings.Contains(said, encoded) {
-				t.Errorf("%s: a secret is told in %s", tc.reason, said)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", tc.files), "1.0.0", map[string]any{"message": canary})
+				j.Secrets = []string{canary}
+				out := w.runner.Run(t.Context(), w.conn, j)
+				if out.Err == nil {
+					t.Fatalf("%s: the install succeeded", tc.reason)
+				}
+				said := out.Err.Error() + strings.Join(out.Logs, "\n")
+				for _, r := range w.history() {
+					said += r.Description
+				}
+				if strings.Contains(said, canary) || strings.Contains(said, encoded) {
+					t.Errorf("%s: a secret is told in %s", tc.reason, said)
+				}
+			})
 		})
 	}
 }
