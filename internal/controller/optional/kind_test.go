@@ -6,11 +6,12 @@ package optional
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -23,7 +24,6 @@ import (
 
 // server is an API server with ReleasePolicies.
 type server struct {
-	*httptest.Server
 	mu sync.Mutex
 	// code is the answer to lists and watches; 0 serves them. served is true if discovery lists the
 	// kind, and undiscovered is another answer of discovery.
@@ -35,15 +35,35 @@ type server struct {
 	watches []chan struct{}
 }
 
-func newServer(t *testing.T) *server {
-	t.Helper()
-	s := &server{served: true}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(func() {
-		s.cut()
-		s.Close()
-	})
-	return s
+func newServer() *server { return &server{served: true} }
+
+// answer is an http.ResponseWriter in a bubble, where there is no network.
+type answer struct {
+	header http.Header
+	body   *io.PipeWriter
+	// begun receives the status code.
+	begun chan int
+	once  sync.Once
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(code int) { a.once.Do(func() { a.begun <- code }) }
+
+func (a *answer) Write(data []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(data)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	a := &answer{header: http.Header{}, body: w, begun: make(chan int, 1)}
+	go func() {
+		s.serve(a, r)
+		_ = w.Close()
+	}()
+	return &http.Response{StatusCode: <-a.begun, Header: a.header, Body: body, Request: r}, nil
 }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +96,6 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		s.watches = append(s.watches, end)
 		s.mu.Unlock()
 		w.WriteHeader(http.StatusOK)
-		w.(http.Flusher).Flush()
 		select {
 		case <-end:
 		case <-r.Context().Done():
@@ -172,7 +191,7 @@ func start(t *testing.T, s *server, edit ...func(*Options[*v1alpha1.ReleasePolic
 		e(&o)
 	}
 	var err error
-	if r.Kind, err = New(&rest.Config{Host: s.URL}, s.Client(), o); err != nil {
+	if r.Kind, err = New(&rest.Config{Host: "http://local"}, &http.Client{Transport: s}, o); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -190,11 +209,13 @@ func start(t *testing.T, s *server, edit ...func(*Options[*v1alpha1.ReleasePolic
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+	for range 10_000 {
+		if synctest.Wait(); ok() {
+			return
 		}
+		time.Sleep(100 * time.Millisecond)
 	}
+	t.Fatalf("waited in vain for %s", what)
 }
 
 func (r *running) isKnown() bool {
@@ -208,59 +229,59 @@ func (r *running) isKnown() bool {
 
 // TestListed: the objects of the first list are known, and those of later ones.
 func TestListed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	s.items = []map[string]any{object("a")}
-	r := start(t, s)
-	until(t, "the list", r.isKnown)
-	got, found := r.Object(types.NamespacedName{Namespace: "apps", Name: "a"})
-	if !found || got.Spec.Freeze != "because of a" || len(r.Objects()) != 1 || r.Unknown() != "" || !r.Served() {
-		t.Errorf("%+v, unknown: %q", got, r.Unknown())
-	}
-	until(t, "the watch", s.watched)
-	s.set(func(s *server) { s.items = []map[string]any{object("b"), object("c")} })
-	s.cut()
-	until(t, "the next list", func() bool { return len(r.Objects()) == 2 })
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.items = []map[string]any{object("a")}
+		r := start(t, s)
+		until(t, "the list", r.isKnown)
+		got, found := r.Object(types.NamespacedName{Namespace: "apps", Name: "a"})
+		if !found || got.Spec.Freeze != "because of a" || len(r.Objects()) != 1 || r.Unknown() != "" || !r.Served() {
+			t.Errorf("%+v, unknown: %q", got, r.Unknown())
+		}
+		until(t, "the watch", s.watched)
+		s.set(func(s *server) { s.items = []map[string]any{object("b"), object("c")} })
+		s.cut()
+		until(t, "the next list", func() bool { return len(r.Objects()) == 2 })
+	})
 }
 
 // TestAbsent: a kind that is not served has no objects. It is not looked for until the capabilities
 // change.
 func TestAbsent(t *testing.T) {
-	t.Parallel()
 	for name, code := range map[string]int{"NotFound": http.StatusNotFound, "ForbiddenButNotServed": http.StatusForbidden} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t)
-			s.code, s.served = code, false
-			r := start(t, s)
-			until(t, "the answer", r.isKnown)
-			if r.Unknown() != "" || r.Served() {
-				t.Errorf("unknown: %q", r.Unknown())
-			}
-			time.Sleep(1500 * time.Millisecond)
-			s.set(func(s *server) {
-				if s.lists > 2 || s.discoveries > 1 {
-					t.Errorf("%d lists, %d discoveries", s.lists, s.discoveries)
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				s.code, s.served = code, false
+				r := start(t, s)
+				until(t, "the answer", r.isKnown)
+				if r.Unknown() != "" || r.Served() {
+					t.Errorf("unknown: %q", r.Unknown())
 				}
-				s.code, s.served, s.items = 0, true, []map[string]any{object("a")}
+				time.Sleep(absentRetry / 2)
+				s.set(func(s *server) {
+					if s.lists > 2 || s.discoveries > 1 {
+						t.Errorf("%d lists, %d discoveries", s.lists, s.discoveries)
+					}
+					s.code, s.served, s.items = 0, true, []map[string]any{object("a")}
+				})
+				r.CapabilitiesChanged()
+				until(t, "the list", func() bool { return len(r.Objects()) == 1 })
+				until(t, "the watch", s.watched)
+				// The CRD is deleted.
+				s.set(func(s *server) { s.code, s.served = http.StatusNotFound, false })
+				s.cut()
+				until(t, "the end", func() bool { return len(r.Objects()) == 0 && !r.Served() })
+				if r.Unknown() != "" {
+					t.Errorf("unknown: %q", r.Unknown())
+				}
 			})
-			r.CapabilitiesChanged()
-			until(t, "the list", func() bool { return len(r.Objects()) == 1 })
-			until(t, "the watch", s.watched)
-			// The CRD is deleted.
-			s.set(func(s *server) { s.code, s.served = http.StatusNotFound, false })
-			s.cut()
-			until(t, "the end", func() bool { return len(r.Objects()) == 0 && !r.Served() })
-			if r.Unknown() != "" {
-				t.Errorf("unknown: %q", r.Unknown())
-			}
 		})
 	}
 }
 
 // TestUnknown: the objects of a kind that is served and cannot be listed are not known.
 func TestUnknown(t *testing.T) {
-	t.Parallel()
 	for name, edit := range map[string]func(s *server){
 		"Forbidden":           func(s *server) { s.code = http.StatusForbidden },
 		"Broken":              func(s *server) { s.code = http.StatusInternalServerError },
@@ -270,24 +291,25 @@ func TestUnknown(t *testing.T) {
 		"ForbiddenUndiscover": func(s *server) { s.code, s.undiscovered = http.StatusForbidden, http.StatusInternalServerError },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t)
-			edit(s)
-			r := start(t, s)
-			if r.Unknown() == "" {
-				t.Error("known before the first answer")
-			}
-			until(t, "the answer", func() bool {
-				return strings.Contains(r.Unknown(), "releasepolicies.pintle.dev cannot be listed and watched")
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				edit(s)
+				r := start(t, s)
+				if r.Unknown() == "" {
+					t.Error("known before the first answer")
+				}
+				until(t, "the answer", func() bool {
+					return strings.Contains(r.Unknown(), "releasepolicies.pintle.dev cannot be listed and watched")
+				})
+				if r.isKnown() {
+					t.Error("known")
+				}
+				s.set(func(s *server) { s.code, s.undiscovered = 0, 0 })
+				until(t, "the list", r.isKnown)
+				if r.Unknown() != "" {
+					t.Errorf("unknown: %q", r.Unknown())
+				}
 			})
-			if r.isKnown() {
-				t.Error("known")
-			}
-			s.set(func(s *server) { s.code, s.undiscovered = 0, 0 })
-			until(t, "the list", r.isKnown)
-			if r.Unknown() != "" {
-				t.Errorf("unknown: %q", r.Unknown())
-			}
 		})
 	}
 }
@@ -295,7 +317,6 @@ func TestUnknown(t *testing.T) {
 // TestLost: objects that may not be listed any more are not known at once. Those whose watch is
 // interrupted count as known for a while.
 func TestLost(t *testing.T) {
-	t.Parallel()
 	for name, tc := range map[string]struct {
 		code    int
 		atOnce  bool
@@ -305,65 +326,68 @@ func TestLost(t *testing.T) {
 		"Broken":    {http.StatusInternalServerError, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t)
-			s.items = []map[string]any{object("a")}
-			r := start(t, s)
-			until(t, "the list", r.isKnown)
-			until(t, "the watch", s.watched)
-			s.set(func(s *server) { s.code, s.lists = tc.code, 0 })
-			s.cut()
-			until(t, "a failed list", func() bool {
-				r.store.mu.Lock()
-				defer r.store.mu.Unlock()
-				return r.broken != nil
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				s.items = []map[string]any{object("a")}
+				r := start(t, s)
+				until(t, "the list", r.isKnown)
+				until(t, "the watch", s.watched)
+				s.set(func(s *server) { s.code, s.lists = tc.code, 0 })
+				s.cut()
+				until(t, "a failed list", func() bool {
+					r.store.mu.Lock()
+					defer r.store.mu.Unlock()
+					return r.broken != nil
+				})
+				if why := r.Unknown(); (why != "") != tc.atOnce || !strings.Contains(why, tc.message) {
+					t.Errorf("unknown: %q", why)
+				}
+				r.clock.advance(staleAfter)
+				if r.Unknown() == "" {
+					t.Error("still known")
+				}
+				if len(r.Objects()) != 1 {
+					t.Error("the objects that were known are gone")
+				}
+				r.mu.Lock()
+				before := r.all
+				r.mu.Unlock()
+				s.set(func(s *server) { s.code = 0 })
+				until(t, "the list", func() bool { return r.Unknown() == "" })
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				if r.all == before {
+					t.Error("the end is not reported")
+				}
 			})
-			if why := r.Unknown(); (why != "") != tc.atOnce || !strings.Contains(why, tc.message) {
-				t.Errorf("unknown: %q", why)
-			}
-			r.clock.advance(staleAfter)
-			if r.Unknown() == "" {
-				t.Error("still known")
-			}
-			if len(r.Objects()) != 1 {
-				t.Error("the objects that were known are gone")
-			}
-			r.mu.Lock()
-			before := r.all
-			r.mu.Unlock()
-			s.set(func(s *server) { s.code = 0 })
-			until(t, "the list", func() bool { return r.Unknown() == "" })
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if r.all == before {
-				t.Error("the end is not reported")
-			}
 		})
 	}
 }
 
 // TestIgnoreForbidden: a kind that need not be listed has no objects then.
 func TestIgnoreForbidden(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	s.code = http.StatusForbidden
-	r := start(t, s, func(o *Options[*v1alpha1.ReleasePolicy]) { o.IgnoreForbidden = true })
-	until(t, "the answer", r.isKnown)
-	if r.Unknown() != "" {
-		t.Errorf("unknown: %q", r.Unknown())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.code = http.StatusForbidden
+		r := start(t, s, func(o *Options[*v1alpha1.ReleasePolicy]) { o.IgnoreForbidden = true })
+		until(t, "the answer", r.isKnown)
+		if r.Unknown() != "" {
+			t.Errorf("unknown: %q", r.Unknown())
+		}
+	})
 }
 
 // TestUndecodable: an object that cannot be decoded makes the objects unknown.
 func TestUndecodable(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	bad := object("bad")
-	bad["spec"] = map[string]any{"freeze": map[string]any{"no": "text"}}
-	s.items = []map[string]any{object("a"), bad}
-	r := start(t, s)
-	until(t, "the list", r.isKnown)
-	if why := r.Unknown(); !strings.Contains(why, "ReleasePolicy bad") || len(r.Objects()) != 1 {
-		t.Errorf("unknown: %q, %d objects", why, len(r.Objects()))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		bad := object("bad")
+		bad["spec"] = map[string]any{"freeze": map[string]any{"no": "text"}}
+		s.items = []map[string]any{object("a"), bad}
+		r := start(t, s)
+		until(t, "the list", r.isKnown)
+		if why := r.Unknown(); !strings.Contains(why, "ReleasePolicy bad") || len(r.Objects()) != 1 {
+			t.Errorf("unknown: %q, %d objects", why, len(r.Objects()))
+		}
+	})
 }
