@@ -462,6 +462,9 @@ func TestHostile(t *testing.T) {
 		{"callbacks without an end", Deadline},
 	} {
 		t.Run(tc.mode, func(t *testing.T) {
+			if testing.Short() && tc.mode == "closed output" {
+				t.Skip("long")
+			}
 			t.Parallel()
 			var last []byte
 			p := New(testOptions(func(o *Options) {

@@ -6,6 +6,9 @@ package worker
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -14,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,16 +44,13 @@ func pid(t *testing.T, p *Pool) int {
 	return n
 }
 
-// eventually waits until a condition holds.
+// eventually waits until a condition holds, which a process brings about.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 2000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	t.Logf("wait for %s", what)
+	for !holds() {
+		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("not within 20 seconds: %s", what)
 }
 
 // TestCallers: a pool and Local return the same results.
@@ -163,31 +164,51 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
+// deadline is a context whose deadline has passed once a channel is closed.
+type deadline struct {
+	context.Context
+
+	passed chan struct{}
+}
+
+func (d deadline) Done() <-chan struct{} { return d.passed }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // TestContextEnds: the end of a context ends the call, and the process with it.
 func TestContextEnds(t *testing.T) {
 	cause := errors.New("shutdown")
 	for _, name := range []string{"loop", "sleep"} {
 		p := newPool(t, nil)
 		before := pid(t, p)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		_, err := p.Call(ctx, Call{Function: name}, nil)
+		endBusy := func(ctx context.Context, end func()) error {
+			busy := make(chan error)
+			go func() {
+				_, err := p.Call(ctx, Call{Function: name}, nil)
+				busy <- err
+			}()
+			eventually(t, "a busy process", func() bool { return p.Stats().Busy == 1 })
+			end()
+			return <-busy
+		}
+		passed := deadline{context.Background(), make(chan struct{})}
+		err := endBusy(passed, func() { close(passed.passed) })
 		if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: at the deadline: %v", name, err)
 		}
 		if after := pid(t, p); after == before {
 			t.Errorf("%s: the process was used again", name)
 		}
-		ctx, cancelCause := context.WithCancelCause(t.Context())
-		defer cancelCause(nil)
-		busy := make(chan error)
-		go func() {
-			_, err := p.Call(ctx, Call{Function: name}, nil)
-			busy <- err
-		}()
-		eventually(t, "a busy process", func() bool { return p.Stats().Busy == 1 })
-		cancelCause(cause)
-		if died, ok := errors.AsType[*Died](<-busy); !ok || died.Limit != Cancelled || !errors.Is(died, cause) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err = endBusy(ctx, func() { cancel(cause) })
+		if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Cancelled || !errors.Is(died, cause) {
 			t.Errorf("%s: cancelled: %v", name, died)
 		}
 	}
@@ -265,80 +286,85 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestTimeouts: the timeout of a call begins with its function. It ends no callback, but the call
-// afterwards.
+// TestTimeouts: the timeout of a call begins with its function. It ends no callback, but the process.
 func TestTimeouts(t *testing.T) {
-	p := newPool(t, func(o *Options) { o.Size = 1 })
-	// Long enough for a worker to begin, and for the last call to end.
-	const timeout = 3 * time.Second
-	entered, left := make(chan struct{}), make(chan error, 1)
-	go func() {
-		_, err := p.Call(t.Context(), Call{Function: "ask", Timeout: timeout}, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
-			close(entered)
-			time.Sleep(timeout + time.Second)
+	const timeout = time.Minute
+	// The bubble has the frames of a process, and this one is killed in its place.
+	killed := exec.CommandContext(t.Context(), os.Args[0], commandHostile, "no handshake")
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{command: killed, ended: make(chan struct{})}
+		l := p.limit(testOptions(nil).withDefaults(), timeout)
+		received, in := io.Pipe()
+		out, sent := io.Pipe()
+		go func() {
+			_, _, _ = readFrame(received, maxima{frameCall: 100})
+			time.Sleep(beginTimeout - 1)
+			_ = writeFrame(sent, frameBegun)
+			_ = writeFrame(sent, frameAsk, message{name: "x"}.head())
+			_, _, _ = readFrame(received, maxima{frameAnswer: 100})
+			_ = sent.Close()
+		}()
+		x := exchange{sizes: p.settings.Sizes, in: in, out: out, begin: l.begin, answer: func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+			time.Sleep(timeout - 1)
+			if p.wasKilled() {
+				t.Error("before the timeout: the process was killed")
+			}
+			time.Sleep(2)
 			if ctx.Err() != nil {
 				t.Error("the callback was cut off")
 			}
 			return nil, nil
-		})
-		left <- err
-	}()
-	select {
-	case <-entered:
-	case err := <-left:
-		t.Fatalf("before the callback: %v", err)
+		}}
+		if _, err := x.run(t.Context(), Call{Function: "ask"}); !errors.Is(err, io.EOF) {
+			t.Errorf("got %v", err)
+		}
+		l.stop()
+		if p.killed == nil || p.killed.Limit != Deadline || !errors.Is(p.killed, context.DeadlineExceeded) {
+			t.Errorf("after a callback that took longer: %v", p.killed)
+		}
+	})
+	if err := killed.Wait(); err == nil {
+		t.Error("the process was not killed")
 	}
-	queued := make(chan error)
-	go func() {
-		_, err := p.Call(t.Context(), Call{Function: "upper", Timeout: timeout}, nil)
-		queued <- err
-	}()
-	if died, ok := errors.AsType[*Died](<-left); !ok || died.Limit != Deadline || !errors.Is(died, context.DeadlineExceeded) {
-		t.Errorf("after a callback that took longer: %v", died)
-	}
-	if err := <-queued; err != nil {
-		t.Errorf("the call behind it in the queue: %v", err)
-	}
+
+	p := newPool(t, nil)
 	_, err := p.Call(t.Context(), Call{Function: "loop", Timeout: 200 * time.Millisecond}, nil)
 	if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline {
 		t.Errorf("got %v", err)
 	}
-	if stats := p.Stats(); stats.Deaths[Deadline] != 2 {
+	if stats := p.Stats(); stats.Deaths[Deadline] != 1 {
 		t.Errorf("got %+v", stats)
 	}
 }
 
 // TestQueueTimeout: a call that is queued for too long has no process. That is no death.
 func TestQueueTimeout(t *testing.T) {
-	var mu sync.Mutex
-	var waited []time.Duration
-	p := newPool(t, func(o *Options) {
-		o.Size, o.QueueTimeout = 1, 2*time.Second
-		o.Waited = func(d time.Duration) {
-			mu.Lock()
-			defer mu.Unlock()
-			waited = append(waited, d)
+	synctest.Test(t, func(t *testing.T) {
+		var waited []time.Duration
+		p := newPool(t, func(o *Options) {
+			o.Size, o.QueueTimeout = 1, 2*time.Second
+			o.Waited = func(d time.Duration) { waited = append(waited, d) }
+		})
+		if err := p.slots.Acquire(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		defer p.slots.Release("other")
+		begin := time.Now()
+		_, late := p.Call(t.Context(), Call{Function: "upper"}, nil)
+		none, ok := errors.AsType[*Unavailable](late)
+		if !ok || none.Cause != "all of them were busy for 2s" || !none.Since.Equal(begin) {
+			t.Errorf("got %v", late)
+		}
+		if stats := p.Stats(); stats.Queued != 0 || stats.Calls != 0 || len(stats.Deaths) != 0 {
+			t.Errorf("got %+v", stats)
+		}
+		if !slices.Equal(waited, []time.Duration{2 * time.Second}) {
+			t.Errorf("waited for %v", waited)
 		}
 	})
-	var late error
-	begin := time.Now()
-	_, err := p.Call(t.Context(), Call{Function: "ask again"}, func(context.Context, string, []byte) ([]byte, error) {
-		_, late = p.Call(t.Context(), Call{Function: "upper"}, nil)
-		return nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	none, ok := errors.AsType[*Unavailable](late)
-	if !ok || none.Cause != "all of them were busy for 2s" || none.Since.Before(begin) || time.Since(none.Since) < p.options.QueueTimeout {
-		t.Errorf("got %v", late)
-	}
-	if stats := p.Stats(); stats.Queued != 0 || stats.Calls != 1 || len(stats.Deaths) != 0 {
-		t.Errorf("got %+v", stats)
-	}
-	if len(waited) != 2 || waited[0] > waited[1] || waited[1] < p.options.QueueTimeout {
-		t.Errorf("waited for %v", waited)
-	}
 }
 
 // TestTraces: the death of a traced call has the last note. The call has a process of its own.
@@ -643,9 +669,10 @@ func TestStartFails(t *testing.T) {
 		{"one of another version", func(o *Options) { o.Args = []string{commandHostile, "other version"} }},
 	} {
 		p := newPool(t, tc.change)
+		begin := time.Now()
 		_, err := call(t, p, "upper", "")
 		none, ok := errors.AsType[*Unavailable](err)
-		if !ok || !strings.HasPrefix(none.Cause, "starting one failed: ") || time.Since(none.Since) > time.Minute || none.Unwrap() == nil {
+		if !ok || !strings.HasPrefix(none.Cause, "starting one failed: ") || none.Since.Before(begin) || none.Unwrap() == nil {
 			t.Errorf("%s: got %v", tc.reason, err)
 		}
 		if stats := p.Stats(); stats.NotStarted != 1 || len(stats.Deaths) != 0 {
