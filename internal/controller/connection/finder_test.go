@@ -6,13 +6,16 @@ package connection
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -354,17 +357,40 @@ func TestFindWithoutNamespace(t *testing.T) {
 	}
 }
 
-// TestFindUnreachable: a release whose cluster is not there is told so, in the same words
-// each time, and is enqueued when it is there.
-func TestFindUnreachable(t *testing.T) {
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+// reservePort binds a port of the loopback interface. It refuses connections until listen is called,
+// and no other process can have it.
+func reservePort(t *testing.T) (address string, listen func() net.Listener) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
+	file := os.NewFile(uintptr(fd), "port")
+	t.Cleanup(func() { _ = file.Close() })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*unix.SockaddrInet4).Port), func() net.Listener {
+		t.Helper()
+		if err := unix.Listen(fd, 16); err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.FileListener(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return listener
+	}
+}
+
+// TestFindUnreachable: a release whose cluster is not there is told so, in the same words
+// each time, and is enqueued when it is there.
+func TestFindUnreachable(t *testing.T) {
+	address, listen := reservePort(t)
 	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	enqueued := make(chan types.NamespacedName, 10)
 	clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(key types.NamespacedName) { enqueued <- key }})
@@ -392,13 +418,8 @@ func TestFindUnreachable(t *testing.T) {
 	}
 	untilEnqueued := func() {
 		t.Helper()
-		select {
-		case who := <-enqueued:
-			if who != client.ObjectKeyFromObject(hr) {
-				t.Fatalf("enqueued %s", who)
-			}
-		case <-time.After(time.Minute):
-			t.Fatal("it is not enqueued")
+		if who := <-enqueued; who != client.ObjectKeyFromObject(hr) {
+			t.Fatalf("enqueued %s", who)
 		}
 	}
 	// Start may not have begun: then, nothing is held back.
@@ -425,16 +446,8 @@ func TestFindUnreachable(t *testing.T) {
 		t.Errorf("got %+v", b)
 	}
 
-	// Another process may have the port for a moment.
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
 	server := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	listener := listen()
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	untilEnqueued()
