@@ -253,8 +253,9 @@ func TestOutage(t *testing.T) {
 	w := start(t, None)
 	events := w.watch()
 	events.Scan()
+	outage, end := context.WithCancel(t.Context())
 	over := make(chan error, 1)
-	go func() { over <- w.Outage(t.Context(), 200*time.Millisecond) }()
+	go func() { over <- w.Outage(outage, time.Hour) }()
 	for events.Scan() {
 		// Lines in transit.
 	}
@@ -264,23 +265,18 @@ func TestOutage(t *testing.T) {
 	if _, _, err := w.post(); err == nil {
 		t.Error("a new connection is not refused")
 	}
-	if err := <-over; err != nil {
-		t.Fatal(err)
+	end()
+	if err := <-over; err == nil {
+		t.Error("no error after the end of its context")
 	}
 	if _, _, err := w.post(); err != nil {
 		t.Errorf("after the outage: %v", err)
 	}
-}
-
-func TestOutageEndsWithItsContext(t *testing.T) {
-	w := start(t, None)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := w.Outage(ctx, time.Hour); err == nil {
-		t.Error("no error")
+	if err := w.Outage(t.Context(), time.Millisecond); err != nil {
+		t.Fatal(err)
 	}
 	if _, _, err := w.post(); err != nil {
-		t.Errorf("the proxy does not serve: %v", err)
+		t.Errorf("after the second outage: %v", err)
 	}
 }
 
