@@ -163,8 +163,9 @@ func TestEndIsRecorded(t *testing.T) {
 	if err := d.Create(key+"1", rls); err != nil {
 		t.Fatal(err)
 	}
+	random := rand.New(rand.NewPCG(1, 2))
 	moment := func() helmtime.Time {
-		return helmtime.Time{Time: time.Unix(1767323045, rand.Int64N(1e9)).In(time.FixedZone("", 3600))} // digits that do not compress
+		return helmtime.Time{Time: time.Unix(1767323045, random.Int64N(1e9)).In(time.FixedZone("", 3600))} // digits that do not compress
 	}
 	for _, h := range rls.Hooks {
 		h.LastRun = helmrelease.HookExecution{StartedAt: moment(), CompletedAt: moment(), Phase: helmrelease.HookPhaseSucceeded}
