@@ -183,7 +183,7 @@ func TestLoad(t *testing.T) {
 			if limit == 0 {
 				limit = megabyte
 			}
-			s := NewStore(Options{Workers: workers(), Client: &http.Client{Timeout: 10 * time.Second}, MaxBytes: limit, Grace: time.Minute})
+			s := NewStore(Options{Workers: workers(), Client: &http.Client{}, MaxBytes: limit, Grace: time.Minute})
 			a := Artifact{URL: server.URL + "/chart.tgz", Digest: tc.digest}
 
 			var got want

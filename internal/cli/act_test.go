@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,17 +74,19 @@ func TestActForbidden(t *testing.T) {
 
 // TestAwait: a read that fails while a command waits is repeated.
 func TestAwait(t *testing.T) {
-	w := newWorld(t, "cluster.yaml")
-	reads := 0
-	w.react = func(hr *helmv2.HelmRelease) { reads++; answer()(hr) }
-	w.unread = func() error {
-		if reads == 1 {
-			reads++
-			return errors.New("no answer")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "cluster.yaml")
+		reads := 0
+		w.react = func(hr *helmv2.HelmRelease) { reads++; answer()(hr) }
+		w.unread = func() error {
+			if reads == 1 {
+				reads++
+				return errors.New("no answer")
+			}
+			return nil
 		}
-		return nil
-	}
-	if code := w.run("reconcile", "web"); code != 0 || !contains(w.err.String(), "not read, and repeated: no answer") {
-		t.Errorf("exit code %d: %s", code, w.err.String())
-	}
+		if code := w.run("reconcile", "web"); code != 0 || !contains(w.err.String(), "not read, and repeated: no answer") {
+			t.Errorf("exit code %d: %s", code, w.err.String())
+		}
+	})
 }

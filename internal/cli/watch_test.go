@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +23,17 @@ import (
 type shared struct {
 	mu  sync.Mutex
 	all bytes.Buffer
+	// written is closed by the next write.
+	written chan struct{}
 }
+
+func newShared() *shared { return &shared{written: make(chan struct{})} }
 
 func (s *shared) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	close(s.written)
+	s.written = make(chan struct{})
 	return s.all.Write(p)
 }
 
@@ -41,10 +46,14 @@ func (s *shared) String() string {
 // until waits until the output contains a text n times.
 func (s *shared) until(t *testing.T, text string, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); strings.Count(s.String(), text) != n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%q does not occur %d times in\n%s", text, n, s.String())
+	for {
+		s.mu.Lock()
+		found, written := strings.Count(s.all.String(), text), s.written
+		s.mu.Unlock()
+		if found == n {
+			return
 		}
+		<-written
 	}
 }
 
@@ -55,7 +64,7 @@ func TestWatch(t *testing.T) {
 	w.run("get")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out, code := &shared{}, make(chan int)
+	out, code := newShared(), make(chan int)
 	s := *w.session
 	s.Out = out
 	watching := make(chan struct{})

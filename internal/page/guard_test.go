@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -187,27 +188,29 @@ func open(t *testing.T, h http.Handler, requests []*http.Request) (end func()) {
 // TestConcurrentRequests: more requests than the maximum are refused, and event streams are counted
 // apart.
 func TestConcurrentRequests(t *testing.T) {
-	reached := make(chan struct{})
-	h := guard(stub{serve: func(_ http.ResponseWriter, r *http.Request) {
-		reached <- struct{}{}
-		<-r.Context().Done()
-	}}, NewLimits(frozen), true, logr.Discard())
-	var requests []*http.Request
-	for range maxRequests {
-		requests = append(requests, request("GET", "/"))
-	}
-	end := open(t, h, requests)
-	for range requests {
+	synctest.Test(t, func(t *testing.T) {
+		reached := make(chan struct{})
+		h := guard(stub{serve: func(_ http.ResponseWriter, r *http.Request) {
+			reached <- struct{}{}
+			<-r.Context().Done()
+		}}, NewLimits(frozen), true, logr.Discard())
+		var requests []*http.Request
+		for range maxRequests {
+			requests = append(requests, request("GET", "/"))
+		}
+		end := open(t, h, requests)
+		for range requests {
+			<-reached
+		}
+		if got := serve(h, request("GET", "/")); got.Code != 503 || got.Header().Get("Retry-After") == "" {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+		endStream := open(t, h, []*http.Request{request("GET", "/events")})
 		<-reached
-	}
-	if got := serve(h, request("GET", "/")); got.Code != 503 || got.Header().Get("Retry-After") == "" {
-		t.Errorf("%d %s", got.Code, got.Body)
-	}
-	endStream := open(t, h, []*http.Request{request("GET", "/events")})
-	<-reached
-	endStream()
-	end()
-	end = open(t, h, []*http.Request{request("GET", "/")})
-	<-reached
-	end()
+		endStream()
+		end()
+		end = open(t, h, []*http.Request{request("GET", "/")})
+		<-reached
+		end()
+	})
 }

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,18 +130,17 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestCostlyValues: no value takes a time that is not about linear in its size.
+// TestCostlyValues: no value takes a time that is not about linear in its size, which would exceed
+// the time limit of the suite.
 func TestCostlyValues(t *testing.T) {
 	t.Parallel()
-	const size = 1 << 20
+	size := 1 << 20
+	if testing.Short() {
+		size = 1 << 16
+	}
 	for _, unit := range []string{"a=", "a:", "a: ", "://", "://a?b=", "a=b;", "a=\n", "aaaa=bbbb\n", "[", "{a: ", "- ", "#\n", "YWFh", "? ", "&a *a ", "%41", "\"", "a@", "://u:p@h/?a=b&", "a\r", "---\n"} {
-		start := time.Now()
 		parts := Rules{}.parts([]string{strings.Repeat(unit, size/len(unit))})
-		if took := time.Since(start); took > time.Minute {
-			t.Errorf("%q: %d parts after %s", unit, len(parts), took)
-		} else {
-			t.Logf("%q: %d parts after %s", unit, len(parts), took)
-		}
+		t.Logf("%q: %d parts", unit, len(parts))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -158,18 +157,17 @@ func TestEventsOfSuccess(t *testing.T) {
 }
 
 // TestManyImages: the time for the event does not grow with the square of the number of images, which
-// a chart chooses.
+// a chart chooses: that would exceed the time limit of the suite.
 func TestManyImages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
-	images := make([]release.ImageChange, 200_000)
+	images := make([]release.ImageChange, 1_000_000)
 	for i := range images {
 		images[i] = release.ImageChange{From: fmt.Sprintf("a:%06d", i), To: fmt.Sprintf("b:%06d", i)}
 	}
-	began := time.Now()
-	if got := imageChanges(images, false); !strings.HasSuffix(got, "a:000004 to b:000004 and 199995 more") {
+	if got := imageChanges(images, false); !strings.HasSuffix(got, "a:000004 to b:000004 and 999995 more") {
 		t.Errorf("images %q", got)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }

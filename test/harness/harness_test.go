@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -150,15 +149,13 @@ func TestController(t *testing.T) {
 	if err := e.Controller.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	err := e.Until(ctx, "the impossible", func() (string, bool) { return "nothing of it", false })
+	err := e.Until(t.Context(), "the impossible", func() (string, bool) { return "nothing of it", false })
 	for _, want := range []string{"the impossible", "nothing of it", "ended by itself", "--metrics-addr=0", "mine"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in error: %v", want, err)
 		}
 	}
-	if err := e.Controller.Stop(ctx); err == nil {
+	if err := e.Controller.Stop(t.Context()); err == nil {
 		t.Error("Stop returns no error although the process had already ended")
 	}
 }

@@ -145,6 +145,9 @@ func sources(t *testing.T) []string {
 // TestExecutable: built as the Dockerfile does, it needs no library and nothing around
 // it, and lists all flags of helm-controller.
 func TestExecutable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	path := filepath.Join(t.TempDir(), "manager")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "./")
 	build.Dir, build.Env = harness.Root(), append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN=local")

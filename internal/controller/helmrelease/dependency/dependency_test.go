@@ -187,39 +187,41 @@ func TestSubscriptions(t *testing.T) {
 // TestNamesake: objects of other kinds with the name are read with the identity of the release, of
 // served kinds only, and not in each reconciliation.
 func TestNamesake(t *testing.T) {
-	server := &discovered{objects: []string{"infra"}}
-	now := time.Unix(1000, 0)
-	var memory state.Table[State]
-	d := &Objects{Connections: &connection.Finder{Clusters: server.connections()}, Memory: &memory, Now: func() time.Time { return now }}
-	kinds := []schema.GroupKind{{Group: "a.b", Kind: "First"}, {Group: "a.b.c", Kind: "Second"}}
-	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
-	hr.Spec.ServiceAccountName = "web"
-	ask := func(name string) (schema.GroupKind, bool) {
-		return d.Namesake(t.Context(), hr, kinds, types.NamespacedName{Namespace: "prod", Name: name})
-	}
-	if _, found := ask("infra"); found || len(server.gets) != 0 {
-		t.Errorf("of kinds that are not served: %t, %v", found, server.gets)
-	}
-	server.serve("a.b.c/v2/seconds/Second", "x.y/v1/firsts/First")
-	d.Connections.Clusters.APIsChanged()
-	if _, found := ask("infra"); found {
-		t.Error("it was asked for a moment ago")
-	}
-	now = now.Add(namesakeTTL)
-	if kind, found := ask("infra"); !found || kind != kinds[1] {
-		t.Errorf("it is there: %t, %v", found, kind)
-	}
-	if _, found := ask("infra"); !found || !slices.Equal(server.gets, []string{"/apis/a.b.c/v2/namespaces/prod/seconds/infra"}) {
-		t.Errorf("it is known: %t, %v", found, server.gets)
-	}
-	if !slices.Equal(server.as, []string{"system:serviceaccount:apps:web"}) {
-		t.Errorf("asked as %v", server.as)
-	}
-	if _, found := ask("another"); found || len(server.gets) != 2 {
-		t.Errorf("another name: %t, %v", found, server.gets)
-	}
-	hr.Spec.ServiceAccountName = ""
-	if ask("another"); len(server.gets) != 3 || server.as[2] != "" {
-		t.Errorf("another identity may read more: %v as %v", server.gets, server.as)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server := &discovered{objects: []string{"infra"}}
+		now := time.Unix(1000, 0)
+		var memory state.Table[State]
+		d := &Objects{Connections: &connection.Finder{Clusters: server.connections()}, Memory: &memory, Now: func() time.Time { return now }}
+		kinds := []schema.GroupKind{{Group: "a.b", Kind: "First"}, {Group: "a.b.c", Kind: "Second"}}
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+		hr.Spec.ServiceAccountName = "web"
+		ask := func(name string) (schema.GroupKind, bool) {
+			return d.Namesake(t.Context(), hr, kinds, types.NamespacedName{Namespace: "prod", Name: name})
+		}
+		if _, found := ask("infra"); found || len(server.gets) != 0 {
+			t.Errorf("of kinds that are not served: %t, %v", found, server.gets)
+		}
+		server.serve("a.b.c/v2/seconds/Second", "x.y/v1/firsts/First")
+		d.Connections.Clusters.APIsChanged()
+		if _, found := ask("infra"); found {
+			t.Error("it was asked for a moment ago")
+		}
+		now = now.Add(namesakeTTL)
+		if kind, found := ask("infra"); !found || kind != kinds[1] {
+			t.Errorf("it is there: %t, %v", found, kind)
+		}
+		if _, found := ask("infra"); !found || !slices.Equal(server.gets, []string{"/apis/a.b.c/v2/namespaces/prod/seconds/infra"}) {
+			t.Errorf("it is known: %t, %v", found, server.gets)
+		}
+		if !slices.Equal(server.as, []string{"system:serviceaccount:apps:web"}) {
+			t.Errorf("asked as %v", server.as)
+		}
+		if _, found := ask("another"); found || len(server.gets) != 2 {
+			t.Errorf("another name: %t, %v", found, server.gets)
+		}
+		hr.Spec.ServiceAccountName = ""
+		if ask("another"); len(server.gets) != 3 || server.as[2] != "" {
+			t.Errorf("another identity may read more: %v as %v", server.gets, server.as)
+		}
+	})
 }
