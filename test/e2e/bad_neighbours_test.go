@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"net"
 	"testing"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -83,19 +82,16 @@ func missingSource(w world) {
 }
 
 func unreachableRegistry(w world) {
-	// A free address that the test listens on later.
-	listener, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
+	reserved, err := harness.Reserve()
 	w.Must(err)
-	address := listener.Addr().String()
-	w.Must(listener.Close())
-
-	source := w.source("away", address)
+	source := w.source("away", reserved.Address)
 	hr := w.release("hello", source.Name, nil)
 	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady,
-		helmv2.KindOCIRepository, w.Namespace+"/away", address, "connection refused")
+		helmv2.KindOCIRepository, w.Namespace+"/away", reserved.Address, "connection refused")
 
-	registry, err := harness.StartRegistry(w.Context(), address)
+	listener, err := reserved.Listen()
 	w.Must(err)
+	registry := harness.ServeRegistry(listener)
 	defer func() { _ = registry.Close() }()
 	archive, err := harness.HelloChart("0.1.0")
 	w.Must(err)

@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,11 +33,10 @@ func TestSecondController(t *testing.T) {
 	// A shard of another namespace has a Lease of another name.
 	third.shard("one")
 
-	health := address(t)
-	c := second.replica("c", "--health-addr="+health)
+	c := second.replica("c", "--health-addr="+harness.HealthHost+":0")
 	second.Must(c.Start())
 	second.untilStandby(c, true)
-	second.isReady(health)
+	second.isReady(c)
 	second.reported(first.Namespace, leader)
 	before := versions(all)
 	first.upgradeAll(all, "second", time.Second)
@@ -138,8 +136,10 @@ func (w world) standby(c *harness.Controller) float64 {
 }
 
 // isReady checks the readiness probe.
-func (w world) isReady(health string) {
+func (w world) isReady(c *harness.Controller) {
 	w.Helper()
+	health, err := c.Address(harness.HealthHost)
+	w.Must(err)
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+health+"/readyz", nil)
 	w.Must(err)
 	resp, err := http.DefaultClient.Do(req)
@@ -170,16 +170,4 @@ func (w world) reported(namespace, holder string) {
 		}
 		return state, false
 	}))
-}
-
-// address returns a free address.
-func address(t *testing.T) string {
-	t.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,15 @@ import (
 
 // stopTimeout is how long a last scrape and the end of the controller may take before it is killed.
 const stopTimeout = 120 * time.Second
+
+// Hosts of the loopback interface at which servers of controllers listen: the metrics, the web page
+// and the probes. With port 0 in the controller's arguments, Controller.Address returns the address
+// with the selected port.
+const (
+	MetricsHost = "127.64.0.1"
+	PageHost    = "127.64.0.2"
+	HealthHost  = "127.64.0.3"
+)
 
 // Controller runs the controller as a process, which may be restarted. The output of all its
 // processes goes to one file.
@@ -40,8 +50,6 @@ type Controller struct {
 	ended error
 	// exit is the result of the last ended process; nil with exit status 0.
 	exit error
-	// metrics is the address of the process's metrics; empty if they are not read.
-	metrics string
 	// lastMetrics reads the metrics of the process a last time.
 	lastMetrics func(context.Context)
 }
@@ -88,10 +96,7 @@ func (c *Controller) Start() error {
 	if err != nil {
 		return err
 	}
-	args, err := c.observed()
-	if err != nil {
-		return errors.Join(err, logFile.Close())
-	}
+	args, metrics := c.observed()
 	cmd := exec.Command(c.path, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, logFile, logFile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -120,48 +125,57 @@ func (c *Controller) Start() error {
 		return fmt.Errorf("start the controller: %w", err)
 	}
 	c.cmd, c.done, c.ended = cmd, done, nil
+	if c.canaries != nil {
+		c.lastMetrics = c.canaries.Metrics(filepath.Base(c.LogPath), func(ctx context.Context) ([]string, error) {
+			all, err := scrape(ctx, cmd.Process.Pid, metrics)
+			return slices.Collect(maps.Keys(all)), err
+		})
+	}
 	return nil
 }
 
 const noMetrics = "--metrics-addr=0"
 
-// observed returns the arguments of the next process. With canaries, the process serves metrics
-// instead of none. Their address is one that no other process uses: a port that is free now on the
-// usual address may be taken when the process starts.
-func (c *Controller) observed() ([]string, error) {
-	if c.canaries == nil {
-		return c.args, nil
-	}
-	c.canaries.Log(c.LogPath)
-	address := ""
+// observed returns the arguments of the next process, and the address of its metrics. With canaries,
+// the process serves metrics instead of none.
+func (c *Controller) observed() (args []string, metrics string) {
 	for _, arg := range c.args {
 		if value, ok := strings.CutPrefix(arg, "--metrics-addr="); ok {
-			address = value
+			metrics = value
 		}
 	}
-	args := c.args
-	if address == "0" {
-		var err error
-		if address, err = freeAddress(context.Background(), metricsHost); err != nil {
-			return nil, err
-		}
-		args = append(slices.Clone(c.args), "--metrics-addr="+address)
+	if c.canaries == nil {
+		return c.args, metrics
 	}
-	c.metrics = address
-	c.lastMetrics = c.canaries.Metrics(filepath.Base(c.LogPath), func(ctx context.Context) ([]string, error) {
-		all, err := Scrape(ctx, address)
-		return slices.Collect(maps.Keys(all)), err
-	})
-	return args, nil
+	c.canaries.Log(c.LogPath)
+	if metrics != "0" {
+		return c.args, metrics
+	}
+	metrics = net.JoinHostPort(MetricsHost, "0")
+	return append(slices.Clone(c.args), "--metrics-addr="+metrics), metrics
+}
+
+// scrape returns the metrics of a process, whose address may have port 0.
+func scrape(ctx context.Context, pid int, address string) (Metrics, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil && port == "0" {
+		address, err = listening(pid, host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Scrape(ctx, address)
 }
 
 // Metrics returns the metrics of the process. It requires canaries.
 func (c *Controller) Metrics(ctx context.Context) (Metrics, error) {
-	c.mu.Lock()
-	address := c.metrics
-	c.mu.Unlock()
-	return Scrape(ctx, address)
+	_, address := c.observed()
+	return scrape(ctx, c.PID(), address)
 }
+
+// Address returns the address at which the process listens at a host, and fails if it does not yet.
+// The argument of the address must have the host with port 0.
+func (c *Controller) Address(host string) (string, error) { return listening(c.PID(), host) }
 
 func exitText(err error) string {
 	if err == nil {

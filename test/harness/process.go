@@ -20,13 +20,9 @@ import (
 const scrapeTimeout = 5 * time.Second
 
 // FreeAddress returns an address of the loopback interface with a port that is free at the moment.
-func FreeAddress(ctx context.Context) (string, error) { return freeAddress(ctx, "127.0.0.1") }
-
-// metricsHost is an address of the loopback interface that only the harness uses.
-const metricsHost = "127.64.0.1"
-
-func freeAddress(ctx context.Context, host string) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+// Another process may take it before it is used. Controller.Address has no such gap.
+func FreeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -33,11 +34,17 @@ type Registry struct {
 
 // StartRegistry listens on an address, whose port may be 0.
 func StartRegistry(ctx context.Context, address string) (*Registry, error) {
-	server, address, err := serve(ctx, address, registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
-	return &Registry{Address: address, server: server}, nil
+	return ServeRegistry(listener), nil
+}
+
+// ServeRegistry starts a registry that accepts connections of a listener.
+func ServeRegistry(listener net.Listener) *Registry {
+	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	return &Registry{Address: listener.Addr().String(), server: serveOn(listener, handler)}
 }
 
 // Close ends the registry.

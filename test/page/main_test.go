@@ -48,16 +48,19 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	address, err := harness.FreeAddress(ctx)
-	if err != nil {
-		return 1, err
-	}
-	suite.axe, suite.origin = string(axe), "http://"+address
+	suite.axe = string(axe)
 	dir := filepath.Join(harness.Root(), "bin", "page", strconv.Itoa(os.Getpid()))
 	code, err = fixture.Suite{
-		Options: harness.Options{Dir: dir, ControllerArgs: []string{"--ui-addr=" + address}},
+		Options: harness.Options{Dir: dir, ControllerArgs: []string{"--ui-addr=" + harness.PageHost + ":0"}},
 		Prepare: func(ctx context.Context, e *harness.Environment) (err error) {
 			suite.Environment = e
+			if err := e.Until(ctx, "the page to be served", func() (string, bool) {
+				address, err := e.Controller.Address(harness.PageHost)
+				suite.origin = "http://" + address
+				return fmt.Sprint(err), err == nil
+			}); err != nil {
+				return err
+			}
 			suite.browser, err = browser.Start(ctx, browser.Options{Executable: executable, Dir: filepath.Join(dir, "browser"), Fonts: fonts})
 			return err
 		},
