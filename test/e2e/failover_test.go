@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,7 +61,7 @@ func (w world) replicas(names ...string) replicas {
 func (w world) replica(name string, args ...string) *harness.Controller {
 	w.Helper()
 	c, err := env.Replica(w.Context(), w.Namespace, name, append([]string{
-		"--enable-leader-election", "--concurrent=10", "--graceful-shutdown-timeout=25s",
+		"--enable-leader-election", "--concurrent=10", "--graceful-shutdown-timeout=5m",
 		"--leader-election-lease-duration=" + leaseDuration.String(), "--leader-election-renew-deadline=10s", "--leader-election-retry-period=2s",
 	}, args...)...)
 	w.Must(err)
@@ -102,12 +103,10 @@ func (w world) lead(c *harness.Controller, name, before string) string {
 
 func (w world) leaderAfter(name, before string) (identity string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "another leader", func() (string, bool) {
+	w.Must(env.Until(w.Context(), "another leader", func() (string, bool) {
 		identity = holder(w.lease(name))
 		return "held by " + identity, identity != "" && identity != before
-	}))
+	}, &coordinationv1.Lease{ObjectMeta: w.Meta(name)}))
 	return identity
 }
 
@@ -150,9 +149,7 @@ func (w world) midway(all []*helmv2.HelmRelease, message string) {
 	enough := len(all) / 5
 	w.upgradeAll(all[:enough], message, time.Second)
 	w.upgradeAll(all[enough:], message, 15*time.Second)
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "releases to be upgraded", func() (string, bool) {
+	w.UntilRecords("releases to be upgraded", func() (string, bool) {
 		pending, done, waiting := w.progress(all, message)
 		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
 		if pending+waiting == 0 {
@@ -163,7 +160,7 @@ func (w world) midway(all []*helmv2.HelmRelease, message string) {
 		}
 		w.Log(seen)
 		return seen, true
-	}))
+	})
 }
 
 // progress counts releases by the state of their newest stored revision.
@@ -328,9 +325,7 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 	w.once(all, "fourth", before)
 	awake := time.Now()
 	w.Must(a.Signal(syscall.SIGCONT))
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "the replica that lost its lease to end", func() (string, bool) {
+	w.Must(env.Until(w.Context(), "the replica that lost its lease to end", func() (string, bool) {
 		return "it runs", a.Ended() != nil
 	}))
 	if a.Exit() == nil {
@@ -351,9 +346,7 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 // applied waits until all upgrades have written everything that precedes the wait for Pods.
 func (w world) applied(all []*helmv2.HelmRelease, message string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "upgrades to wait for pods", func() (string, bool) {
+	w.Must(env.Until(w.Context(), "upgrades to wait for pods", func() (string, bool) {
 		pending, done, waiting := w.progress(all, message)
 		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
 		if done > 0 {
@@ -368,7 +361,7 @@ func (w world) applied(all []*helmv2.HelmRelease, message string) {
 			}
 		}
 		return "", true
-	}))
+	}, &corev1.Secret{ObjectMeta: w.Meta("")}, &appsv1.Deployment{ObjectMeta: w.Meta("")}))
 	time.Sleep(2 * time.Second)
 }
 
@@ -376,16 +369,14 @@ func (w world) applied(all []*helmv2.HelmRelease, message string) {
 // the last write of an upgrade while it waits for Pods, and follows the others by five seconds.
 func (w world) labelled(n int) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "records to be labelled", func() (string, bool) {
+	w.UntilRecords("records to be labelled", func() (string, bool) {
 		var list corev1.SecretList
-		if err := env.Client.List(ctx, &list, client.InNamespace(w.Namespace), client.HasLabels{helmv2.LabelApplied},
+		if err := env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace), client.HasLabels{helmv2.LabelApplied},
 			client.MatchingLabels{"status": string(helmv2.StatusPendingUpgrade)}); err != nil {
 			return err.Error(), false
 		}
 		return fmt.Sprintf("%d of %d are", len(list.Items), n), len(list.Items) == n
-	}))
+	})
 }
 
 // TestShortOfMemory: a leader that is about to run out of memory ends as at any
@@ -406,9 +397,7 @@ func TestShortOfMemory(t *testing.T) {
 	w.applied(all, "second")
 
 	w.Must(os.WriteFile(used, []byte("950\n"), 0o600))
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "the leader to end", func() (string, bool) { return "it runs", a.Ended() != nil }))
+	w.Must(env.Until(w.Context(), "the leader to end", func() (string, bool) { return "it runs", a.Ended() != nil }))
 	if err := a.Exit(); err != nil {
 		t.Errorf("the leader ended with %v, want exit status 0", err)
 	}

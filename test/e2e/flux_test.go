@@ -10,9 +10,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
+
+// fluxTimeout is the timeout of commands and of actions that must succeed.
+const fluxTimeout = time.Hour
 
 // TestFlux: the flux CLI works with releases, and its output is true when it is printed.
 func TestFlux(t *testing.T) {
@@ -75,7 +79,7 @@ func (f flux) failures(hr *helmv2.HelmRelease) {
 	f.refuses("reconcile hr hello", "Failed to upgrade after 1 attempt(s)")
 	f.refuses("reconcile hr hello --reset", "Failed to upgrade after 1 attempt(s)")
 	f.says("get hr hello --status-selector ready=false", "0.2.0+", "False", "Helm upgrade failed for release "+f.Namespace+"/hello")
-	f.change(hr, values{"message": "three"}, func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(patience) })
+	f.change(hr, values{"message": "three"}, func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(fluxTimeout) })
 	f.says("reconcile hr hello", "applied revision 0.2.0+")
 	// The reset waited for the objects of revision 5 once more, which makes none.
 	f.is(hr, 6, "three")
@@ -93,7 +97,7 @@ type flux struct {
 }
 
 func (f flux) run(command string) (string, error) {
-	args := append(strings.Fields(command), "--kubeconfig", env.Kubeconfig, "--namespace", f.Namespace, "--timeout", patience.String())
+	args := append(strings.Fields(command), "--kubeconfig", env.Kubeconfig, "--namespace", f.Namespace, "--timeout", fluxTimeout.String())
 	out, err := exec.CommandContext(f.Context(), f.path, args...).CombinedOutput()
 	f.Logf("flux %s\n%s", command, out)
 	return string(out), err

@@ -146,11 +146,8 @@ func TestShutdownIsNoFailure(t *testing.T) {
 	// Past the hook, into the wait.
 	w.untilWaiting(hr, 2)
 
-	began := time.Now()
+	// Stop fails if the controller waits for the Pods.
 	w.Must(env.Controller.Stop(t.Context()))
-	if took := time.Since(began); took > shutdownLimit {
-		t.Errorf("the controller ended after %s", took)
-	}
 	w.newest(hr, 2, helmrelease.StatusPendingUpgrade)
 	w.Must(env.Controller.Start())
 	w.podsBecomeReady()

@@ -181,8 +181,7 @@ func (w world) message(name, want string) {
 // written.
 func (w world) untilEvents(hr *helmv2.HelmRelease, reasons ...string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "events "+strings.Join(reasons, ", "), func() (string, bool) {
 		var events corev1.EventList
 		if err := env.Client.List(ctx, &events, client.InNamespace(w.Namespace)); err != nil {
@@ -195,7 +194,7 @@ func (w world) untilEvents(hr *helmv2.HelmRelease, reasons ...string) {
 			}
 		}
 		return strings.Join(seen, ", "), !slices.ContainsFunc(reasons, func(r string) bool { return !slices.Contains(seen, r) })
-	}))
+	}, &corev1.Event{ObjectMeta: w.Meta("")}))
 }
 
 // gone waits until a deleted HelmRelease is gone and checks that nothing is left of it.

@@ -26,10 +26,7 @@ func TestNewerInputsEndTheWait(t *testing.T) {
 	hr := w.play(nil, budget)
 	w.UntilRevision(hr, 1)
 	w.change(hr, unready())
-	w.Until(hr, "to wait for its objects", func(*helmv2.HelmRelease) bool {
-		stored := w.stored(hr)
-		return len(stored) == 2 && stored[1].Labels[helmv2.LabelApplied] == "2"
-	})
+	w.untilWaiting(hr, 2)
 	w.change(hr, values{"replicas": 2})
 	w.UntilRevision(hr, 3)
 	w.newest(hr, 3, helmrelease.StatusDeployed)

@@ -264,10 +264,8 @@ func (w world) same(what, before, after string) {
 // terminate.
 func (w world) rest() map[string]string {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
 	objects, since := w.objects(), time.Now()
-	w.Must(env.Until(ctx, "objects to rest", func() (string, bool) {
+	w.Must(env.Until(w.Context(), "objects to rest", func() (string, bool) {
 		if now := w.objects(); !maps.Equal(now, objects) {
 			objects, since = now, time.Now()
 		}

@@ -68,8 +68,7 @@ func (w world) rehearsed(theirs *harness.Controller) {
 // untilResults waits until an observer reports these results about the releases in the namespace.
 func (w world) untilResults(observer *harness.Controller, want map[string]string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "the results", func() (string, bool) {
 		series, err := observer.Metrics(ctx)
 		if err != nil {

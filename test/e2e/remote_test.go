@@ -117,8 +117,7 @@ func (a abroad) far(name string, v values, changes ...func(*helmv2.HelmReleaseSp
 // empty one is of none that is there.
 func (a abroad) there(release, want string) {
 	a.Helper()
-	ctx, cancel := a.Bounded()
-	defer cancel()
+	ctx := a.Context()
 	name := client.ObjectKey{Namespace: a.Namespace, Name: release + "-hello"}
 	if release == "hello" {
 		name.Name = release

@@ -78,8 +78,7 @@ func (w world) leave() {
 	w.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	w.Must(env.Client.Delete(w.Context(), ns))
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "namespace "+w.Namespace+" to be gone", func() (string, bool) {
 		err := env.Client.Get(ctx, client.ObjectKeyFromObject(ns), ns)
 		var why []string
@@ -89,7 +88,7 @@ func (w world) leave() {
 			}
 		}
 		return strings.Join(why, "; "), apierrors.IsNotFound(err)
-	}))
+	}, ns.DeepCopy()))
 }
 
 // Two versions of a kind.

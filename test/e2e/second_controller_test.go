@@ -109,8 +109,7 @@ func TestSecondControllerTakesOver(t *testing.T) {
 // untilStandby waits until a controller reports that it waits for another one, or does not any more.
 func (w world) untilStandby(c *harness.Controller, want bool) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "a report of whether the controller waits", func() (string, bool) {
 		all, err := c.Metrics(ctx)
 		if err != nil {
@@ -124,8 +123,7 @@ func (w world) untilStandby(c *harness.Controller, want bool) {
 // standby returns whether a controller waits for another one: 0 or 1.
 func (w world) standby(c *harness.Controller) float64 {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	var all harness.Metrics
 	w.Must(env.Until(ctx, "metrics", func() (string, bool) {
 		var err error
@@ -153,8 +151,7 @@ func (w world) isReady(c *harness.Controller) {
 // reported checks that an event names the Lease that a controller waits for.
 func (w world) reported(namespace, holder string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "an event", func() (string, bool) {
 		var list corev1.EventList
 		w.Must(env.Client.List(ctx, &list, client.InNamespace(w.Namespace)))
@@ -169,5 +166,5 @@ func (w world) reported(namespace, holder string) {
 			}
 		}
 		return state, false
-	}))
+	}, &corev1.Event{ObjectMeta: w.Meta("")}))
 }

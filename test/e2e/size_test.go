@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -91,9 +91,10 @@ func (w world) eventCount(hr *helmv2.HelmRelease, reason string) (times int) {
 // untilEventCount waits for a number of events with a reason.
 func (w world) untilEventCount(hr *helmv2.HelmRelease, reason string, times int) {
 	w.Helper()
-	for deadline := time.Now().Add(time.Minute); w.eventCount(hr, reason) < times && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-	}
+	w.Must(env.Until(w.Context(), fmt.Sprint(times, " events ", reason), func() (string, bool) {
+		count := w.eventCount(hr, reason)
+		return strconv.Itoa(count), count >= times
+	}, &corev1.Event{ObjectMeta: w.Meta("")}))
 	w.equal("events "+reason, w.eventCount(hr, reason), times)
 }
 

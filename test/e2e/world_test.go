@@ -16,9 +16,6 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// patience is the limit of each wait.
-const patience = fixture.Patience
-
 type values = fixture.Values
 
 // world is one test's namespace, and its part of the registry by the same name.

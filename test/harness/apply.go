@@ -13,12 +13,17 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const fieldOwner = client.FieldOwner("pintle-harness")
+const (
+	fieldOwner = client.FieldOwner("pintle-harness")
+	// establishTimeout is how long CRDs may take. One with an error is never established.
+	establishTimeout = 10 * time.Minute
+)
 
 // ReadObjects reads all objects of all YAML files in a folder, except kustomizations.
 func ReadObjects(dir string) ([]*unstructured.Unstructured, error) {
@@ -97,7 +102,7 @@ func (e *Environment) ApplyCRDs(ctx context.Context, path string) error {
 	if err := e.Apply(ctx, "", objects...); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, establishTimeout)
 	defer cancel()
 	for _, object := range objects {
 		err := e.Until(ctx, "CustomResourceDefinition "+object.GetName()+" to be established", func() (string, bool) {
@@ -111,7 +116,7 @@ func (e *Environment) ApplyCRDs(ctx context.Context, path string) error {
 				}
 			}
 			return fmt.Sprintf("conditions %v", crd.Status.Conditions), false
-		})
+		}, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: object.GetName()}})
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ import (
 )
 
 // stopTimeout is how long a last scrape and the end of the controller may take before it is killed.
-const stopTimeout = 120 * time.Second
+// It is shorter than the controller's own limit, and far longer than a slow machine needs.
+const stopTimeout = 9 * time.Minute
 
 // Hosts of the loopback interface at which servers of controllers listen: the metrics, the web page
 // and the probes. With port 0 in the controller's arguments, Controller.Address returns the address

@@ -75,6 +75,8 @@ type Environment struct {
 	Controller *Controller
 	// Canaries is nil unless Options.Canaries is set.
 	Canaries *Canaries
+	// Slow, if set, is called repeatedly with a description of a wait that takes long.
+	Slow func(text string)
 
 	dir     string
 	cluster *cluster
@@ -154,7 +156,7 @@ func CRDs(asked string) string {
 // UserAgent is the user agent of the harness's own requests.
 const UserAgent = "pintle-harness"
 
-// Connect returns a client without client-side rate limiting, since waiting polls often.
+// Connect returns a client without client-side rate limiting.
 func Connect(kubeconfig string) (client.WithWatch, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

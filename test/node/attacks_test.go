@@ -83,9 +83,7 @@ const maxWorkerData = 400 << 20
 // in addition to that of the container, and that its memory is limited.
 func (w world) confined(podUID string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	w.Must(env.Until(ctx, "a confined worker in the controller's Pod", func() (string, bool) {
+	w.Must(env.Until(w.Context(), "a confined worker in the controller's Pod", func() (string, bool) {
 		workers := workersOf(podUID)
 		for _, pid := range workers {
 			status, limit := procStatus(pid), dataLimit(pid)

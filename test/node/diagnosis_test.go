@@ -37,8 +37,7 @@ func (w world) access(key string) []any {
 // annotations, and returns it.
 func (w world) event(hr *helmv2.HelmRelease, reason string, parts ...string) corev1.Event {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	var found corev1.Event
 	w.Must(env.Until(ctx, "an event "+reason+" with "+strings.Join(parts, ", "), func() (string, bool) {
 		texts := w.eventTexts(ctx)

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -92,8 +91,7 @@ func (w world) install() {
 	w.Must(env.Apply(w.Context(), "", objects...))
 	there := w.World
 	there.Namespace = home
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: itself}}
 	w.Must(env.Until(ctx, "the controller to be available", func() (string, bool) {
 		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(deployment), deployment); err != nil {
@@ -129,8 +127,7 @@ func (w world) fit(object *unstructured.Unstructured) {
 // uninstall deletes the installed objects, except the CRDs, which all tests need.
 func (w world) uninstall(objects []*unstructured.Unstructured) {
 	// The test's own context has ended by now.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), fixture.Patience)
-	defer cancel()
+	ctx := context.WithoutCancel(w.Context())
 	for _, object := range slices.Backward(objects) {
 		if object.GetKind() == "CustomResourceDefinition" {
 			continue

@@ -278,8 +278,7 @@ func TestOperationIsCancelled(t *testing.T) {
 // speaking waits until the Pod of an Operation has logged a line.
 func (w world) speaking(op *opsv1alpha1.Operation) *corev1.Pod {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	var pods corev1.PodList
 	w.Must(env.Until(ctx, "a pod to say something", func() (string, bool) {
 		err := env.Client.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)})

@@ -59,8 +59,7 @@ func TestHookSurvivesKill(t *testing.T) {
 // untilLogged waits until the only Pod of a Job has a log.
 func (w world) untilLogged(job, text string) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "Job "+job+" to log "+text, func() (string, bool) {
 		var pods corev1.PodList
 		if err := env.Client.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job}); err != nil {

@@ -73,8 +73,7 @@ func (w world) job(name string, spec corev1.PodSpec, changes ...func(*batchv1.Jo
 // ended waits until a Job is Complete or Failed, and returns that condition.
 func (w world) ended(job *batchv1.Job) batchv1.JobCondition {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	var end batchv1.JobCondition
 	w.Must(env.Until(ctx, "Job "+job.Name+" to end", func() (string, bool) {
 		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
@@ -113,8 +112,7 @@ func (w world) podOf(job string) *corev1.Pod {
 // untilPod waits until a pod is as wanted, and updates it.
 func (w world) untilPod(pod *corev1.Pod, what string, wanted func(*corev1.Pod) bool) {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
+	ctx := w.Context()
 	w.Must(env.Until(ctx, "pod "+pod.Name+" "+what, func() (string, bool) {
 		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return err.Error(), false
@@ -155,9 +153,7 @@ func (w world) terminated(pod *corev1.Pod) corev1.ContainerStateTerminated {
 // does.
 func (w world) logs(pod *corev1.Pod, lines int64) string {
 	w.Helper()
-	ctx, cancel := w.Bounded()
-	defer cancel()
-	content, err := env.pods.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: &lines}).DoRaw(ctx)
+	content, err := env.pods.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: &lines}).DoRaw(w.Context())
 	w.Must(err)
 	return string(content)
 }

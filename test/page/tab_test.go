@@ -22,9 +22,6 @@ import (
 	"github.com/pintle-dev/pintle/test/browser"
 )
 
-// patience is the limit of each step in the browser.
-const patience = 3 * time.Minute
-
 var (
 	desktop = browser.Look{Width: 1280, Height: 800}
 	phone   = browser.Look{Width: 360, Height: 740}
@@ -88,9 +85,7 @@ func newTab(t *testing.T) tab {
 func (b tab) do(step func(context.Context) error) {
 	b.Helper()
 	// The context of a test has ended when its cleanups run.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Context()), patience)
-	defer cancel()
-	if err := step(ctx); err != nil {
+	if err := step(context.WithoutCancel(b.Context())); err != nil {
 		b.Fatal(err)
 	}
 }
