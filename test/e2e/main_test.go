@@ -31,11 +31,7 @@ var env struct {
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		code = 1
-	}
-	os.Exit(code)
+	fixture.Exit("e2e", code, err)
 }
 
 func run(m *testing.M) (int, error) {

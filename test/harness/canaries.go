@@ -5,7 +5,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -202,7 +201,14 @@ func (c *Canaries) Leaks(ctx context.Context) ([]string, error) {
 // maxLeaks is the maximum number of leaks in an error.
 const maxLeaks = 50
 
-// Check ends the watch and returns an error if a value was found.
+// LeakError reports values of Secrets in public places. It does not contain the values.
+type LeakError struct{ Leaks []string }
+
+func (e LeakError) Error() string {
+	return fmt.Sprint("values of Secrets were found in ", len(e.Leaks), " places:\n  ", strings.Join(e.Leaks[:min(maxLeaks, len(e.Leaks))], "\n  "))
+}
+
+// Check ends the watch and returns a LeakError if a value was found.
 func (c *Canaries) Check(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -213,5 +219,5 @@ func (c *Canaries) Check(ctx context.Context) error {
 	if err != nil || len(leaks) == 0 {
 		return err
 	}
-	return errors.New(fmt.Sprint("values of Secrets were found in ", len(leaks), " places:\n  ", strings.Join(leaks[:min(maxLeaks, len(leaks))], "\n  ")))
+	return LeakError{leaks}
 }

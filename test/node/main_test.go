@@ -36,11 +36,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "node:", err)
-		code = 1
-	}
-	os.Exit(code)
+	fixture.Exit("node", code, err)
 }
 
 func run(m *testing.M) (int, error) {

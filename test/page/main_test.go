@@ -32,11 +32,7 @@ var suite struct {
 
 func TestMain(m *testing.M) {
 	code, err := run(context.Background(), m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "page:", err)
-		code = 1
-	}
-	os.Exit(code)
+	fixture.Exit("page", code, err)
 }
 
 func run(ctx context.Context, m *testing.M) (code int, err error) {
