@@ -17,6 +17,9 @@ import (
 // TestBadNeighbours: obstacles around a release are reported, their removal suffices for recovery,
 // and other releases stay ready.
 func TestBadNeighbours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.push("0.1.0")
 	source := w.source("hello", env.Registry.Address)

@@ -68,6 +68,9 @@ type skies struct {
 // TestClouds: releases are installed into a second control plane by the APIs of AWS, Azure and
 // Google.
 func TestClouds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	remote, err := harness.StartRemote(t.Context(), os.Getenv("PINTLE_CLUSTER_BIN"), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

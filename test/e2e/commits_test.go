@@ -45,6 +45,9 @@ type committer struct {
 // TestOneCommitOneRevision: the changes of a commit arrive separately, in any order. Each commit
 // results in exactly one revision, and no revision mixes two commits.
 func TestOneCommitOneRevision(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	// Commits that took too long to apply are not counted, so there may be five times as many rounds.
 	commits := harness.Repetitions(2 * committers)

@@ -17,6 +17,9 @@ import (
 
 // TestDependencyThatAppearsLater: a release waits for an object whose CRD does not exist yet.
 func TestDependencyThatAppearsLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	if os.Getenv("PINTLE_CRDS") != "" {
 		t.Skip("apiVersion and kind are not a part of the definitions in PINTLE_CRDS")

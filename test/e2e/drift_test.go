@@ -32,6 +32,9 @@ const (
 // and drift is corrected or reported. Intervals are long, so that only watch events can trigger the
 // reconciliations.
 func TestDrift(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	names := w.drifting(driftReleases)
 	for _, c := range []struct {

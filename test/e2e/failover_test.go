@@ -244,6 +244,9 @@ func versions(all []*helmv2.HelmRelease) map[string]int {
 // TestFailover: replicas change places in the middle of upgrades, politely, by
 // force and without noticing.
 func TestFailover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.alone()
 	r := w.replicas("a", "b")
@@ -382,6 +385,9 @@ func (w world) labelled(n int) {
 // TestShortOfMemory: a leader that is about to run out of memory ends as at any
 // other shutdown, in the middle of an upgrade, and the other replica finishes it.
 func TestShortOfMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.alone()
 	limit, used := filepath.Join(t.TempDir(), "limit"), filepath.Join(t.TempDir(), "used")

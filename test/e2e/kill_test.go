@@ -49,6 +49,9 @@ func killMoments(t *testing.T) []float64 {
 // TestSurvivesKill kills the controller while it installs one release and upgrades another, and
 // starts it again. Both actions are resumed: each release becomes ready without another revision.
 func TestSurvivesKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	moments := killMoments(t)
 	w := newWorld(t)
 	w.push("0.1.0")

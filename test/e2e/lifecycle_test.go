@@ -23,6 +23,7 @@ import (
 
 // TestLifecycle: the steps of `make run` work, and the usual steps after it.
 func TestLifecycle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.push("0.1.0")
 	source := w.source("hello", env.Registry.Address)
@@ -61,6 +62,9 @@ func TestLifecycle(t *testing.T) {
 
 // TestChartTemplate: spec.chart creates a HelmChart, which is deleted with the release.
 func TestChartTemplate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.push("0.1.0")
 	w.Must(env.Client.Create(w.Context(), &sourcev1.HelmRepository{

@@ -148,6 +148,7 @@ func operationsThere(t *testing.T) {
 // TestOperationDocument: the example of the engine's documentation works, and each row of its table
 // of statuses is true.
 func TestOperationDocument(t *testing.T) {
+	t.Parallel()
 	operationsThere(t)
 	w := newWorld(t)
 	hr := w.nextcloud()
@@ -171,6 +172,9 @@ func TestOperationDocument(t *testing.T) {
 			t.Error("the release is still held")
 		}
 	})
+	if testing.Short() {
+		return
+	}
 	t.Run("Hook not present", func(t *testing.T) {
 		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "absent", "nextcloud-myteam-pre-upgrade\n", "nextcloud-post-upgrade\n")
@@ -326,6 +330,9 @@ func (c *createdJobs) of(op *opsv1alpha1.Operation) (made, ran int) {
 // TestOperationSurvivesKill: after a kill in any part of an Operation's duration, exactly one Job
 // has run, and its result is recorded.
 func TestOperationSurvivesKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	operationsThere(t)
 	moments := killMoments(t)
 	w := newWorld(t)

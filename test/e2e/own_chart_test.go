@@ -27,6 +27,9 @@ import (
 // TestOwnChart: the controller installs, upgrades and uninstalls the chart that
 // installs it, as any other.
 func TestOwnChart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	c, err := loader.LoadDir(filepath.Join(harness.Root(), "charts", "pintle"))
 	w.Must(err)

@@ -48,6 +48,9 @@ func (w world) card(name string) (configMap *corev1.ConfigMap, all string) {
 // applies its own, and does not touch those of another release. The message names that owner, which
 // stays in sync. When the owner is deleted, the install follows.
 func TestOwnership(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	archive, err := harness.Pack(cards())
 	w.Must(err)

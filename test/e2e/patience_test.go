@@ -17,6 +17,9 @@ import (
 
 // TestNewerInputsEndTheWait: newer inputs end a wait of minutes, which is no failure.
 func TestNewerInputsEndTheWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	budget := func(s *helmv2.HelmReleaseSpec) {
@@ -40,6 +43,9 @@ func TestNewerInputsEndTheWait(t *testing.T) {
 
 // TestLateIsNotNever: a stalled release becomes ready after a user has repaired its objects.
 func TestLateIsNotNever(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.play(nil, func(s *helmv2.HelmReleaseSpec) { s.Interval = metav1.Duration{Duration: shortly} })

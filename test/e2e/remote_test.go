@@ -37,6 +37,9 @@ type abroad struct {
 // TestRemoteCluster: releases in a second control plane survive its outage, while others in the
 // first one are not affected. With two workers, two releases that block one each would be noticed.
 func TestRemoteCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	remote, err := harness.StartRemote(t.Context(), os.Getenv("PINTLE_CLUSTER_BIN"), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

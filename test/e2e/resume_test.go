@@ -34,8 +34,11 @@ const (
 	hangs = "simulate.pintle.dev/hang"
 )
 
-// hookPolicies are the deletion policies of hooks.
+// hookPolicies are the deletion policies of hooks, one of them in a short run.
 func hookPolicies() []string {
+	if testing.Short() {
+		return []string{"hook-succeeded"}
+	}
 	return []string{"before-hook-creation", "hook-succeeded", "hook-failed"}
 }
 
@@ -437,6 +440,9 @@ func (w world) upgradable(changes ...func(*helmv2.HelmRelease)) []*helmv2.HelmRe
 // TestHooksSurviveFailover: replicas change places while hooks run, by a shutdown and by a stopped
 // process.
 func TestHooksSurviveFailover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.alone()
 	h := w.hooked()
@@ -481,6 +487,9 @@ func TestHooksSurviveFailover(t *testing.T) {
 // of both shards run. The second one resumes the actions, and the first one stops. Then a controller
 // is stopped by a signal, and continues when another one has done its work. It changes nothing.
 func TestHooksMoveBetweenShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.alone()
 	h := w.hooked()

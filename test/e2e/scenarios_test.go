@@ -67,10 +67,17 @@ var scenarios = []struct {
 	{"ssa/server-side-apply-rollback", serverSideApplyRollback},          // and back
 }
 
+// shortScenarios selects the scenarios of a short run.
+const shortScenarios = `^(smoke/samples|lifecycle/upgrade-fail-remediate|advanced/(impersonation-fail|delete-ns|crds-create-replace))$`
+
 // TestScenarios: all scenarios pass. PINTLE_SCENARIO is a regular expression that selects scenarios
 // by name; -run cannot match the slashes in their names.
 func TestScenarios(t *testing.T) {
-	selected, err := regexp.Compile(os.Getenv("PINTLE_SCENARIO"))
+	expression := os.Getenv("PINTLE_SCENARIO")
+	if expression == "" && testing.Short() {
+		expression = shortScenarios
+	}
+	selected, err := regexp.Compile(expression)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +92,7 @@ func TestScenarios(t *testing.T) {
 	}
 	// No other test can run while there is no controller.
 	play("smoke/status-defaults", statusDefaults)
+	t.Parallel()
 	for _, s := range scenarios {
 		play(s.name, func(t *testing.T) {
 			t.Parallel()

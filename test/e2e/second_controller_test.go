@@ -21,6 +21,9 @@ import (
 // other one stops, and is ready meanwhile. Replicas, shards and an image that is replaced in place
 // do not wait for it.
 func TestSecondController(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	first, second, third := newWorld(t), newWorld(t), newWorld(t)
 	first.alone()
 	a := first.replica("a")
@@ -71,6 +74,9 @@ func TestSecondController(t *testing.T) {
 // TestSecondControllerTakesOver: the waiting controller leads after the other one has stopped, or
 // was killed.
 func TestSecondControllerTakesOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	first, second := newWorld(t), newWorld(t)
 	first.alone()
 	a, b := first.replica("a"), second.replica("b")

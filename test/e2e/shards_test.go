@@ -39,6 +39,9 @@ func (w world) move(hr *helmv2.HelmRelease, shard string) {
 // TestShards: releases move between the controllers of shards, in sync and during an upgrade. Each
 // upgrade is made by the controller of the release's shard.
 func TestShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	w := newWorld(t)
 	w.alone()
 	w.shard("one")

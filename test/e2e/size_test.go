@@ -110,6 +110,9 @@ func (w world) reconcile(hr *helmv2.HelmRelease, token string) {
 // TestReleaseSize: a release of 0.9 of the size limit is installed, upgraded and reported; one of
 // 1.1 is rejected, whatever makes it large, and a smaller one recovers.
 func TestReleaseSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	t.Run("Files", func(t *testing.T) {
 		t.Parallel()

@@ -23,6 +23,9 @@ import (
 // TestUpgradesWithTestPod upgrades a chart with one test Pod repeatedly. Each upgrade deletes the
 // ended Pod of the previous one and creates another of the same name, and none misses the deletion.
 func TestUpgradesWithTestPod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	count := harness.Repetitions(10)
@@ -88,6 +91,9 @@ spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{na
 // TestUpgradesWithHooks: upgrades with Pods and Jobs as hooks do not wait for hooks that are gone,
 // with every delete policy. The last hooks are kept or deleted by their policies.
 func TestUpgradesWithHooks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Parallel()
 	w := newWorld(t)
 	w.Publish(w.policies())
