@@ -17,7 +17,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestPage: the page works in a browser with a realistic set of releases.
+// TestPage: the page works in a browser with a realistic set of releases. A short run opens every
+// page once.
 func TestPage(t *testing.T) {
 	s := newSet(t)
 	everything := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
@@ -32,7 +33,7 @@ func TestPage(t *testing.T) {
 		user account
 	}{
 		{"pictures", testPictures, operator},
-		{"every page", testEveryPage, operator},
+		{everyPage, testEveryPage, operator},
 		{"one namespace", testOneNamespace, viewer},
 		{"login", testLogin, viewer},
 		{"keyboard", testKeyboard, operator},
@@ -41,9 +42,14 @@ func TestPage(t *testing.T) {
 		// The last one, since it changes a release.
 		{"live", testLive, operator},
 	} {
+		if testing.Short() && c.name != everyPage {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) { c.test(t, s, c.user) })
 	}
 }
+
+const everyPage = "every page"
 
 // testEveryPage: no page has errors, requests to other servers, violations of accessibility or
 // content that is wider than a phone.
@@ -238,6 +244,9 @@ func testLive(t *testing.T, s set, user account) {
 
 // TestBrowserReports: the checks of this suite find faults.
 func TestBrowserReports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const faults = `<!doctype html><html lang="en"><title>Faults</title><main><h1>Faults</h1><input>
 <div style="width: 900px">wide</div><img alt="" src="/missing"><script src="http://127.0.0.1:9/elsewhere.js"></script><script>console.error("broken")</script></main></html>`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

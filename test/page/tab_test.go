@@ -190,10 +190,15 @@ const overflow = `(() => {
     .slice(0, 5).map((e) => e.outerHTML.slice(0, 200));
 })()`
 
-// accessible checks the page for violations and overflow, in both themes and sizes.
+// accessible checks the page for violations and overflow, in both themes and sizes, or in one of
+// each in a short run.
 func (b tab) accessible() {
 	b.Helper()
-	for _, l := range []browser.Look{desktop, dark(desktop), dark(phone), phone} {
+	looks := []browser.Look{desktop, dark(desktop), dark(phone), phone}
+	if testing.Short() {
+		looks = looks[:1]
+	}
+	for _, l := range looks {
 		b.show(l)
 		b.do(func(ctx context.Context) error {
 			violations, err := b.page.Axe(ctx, suite.axe)
