@@ -75,6 +75,8 @@ func (c *readCache) put(connection string, rec record, r cachedRevision) {
 		// NewLRU fails only for a size below 1.
 		c.revisions, _ = simplelru.NewLRU(maxRevisions, func(_ types.UID, r cachedRevision) { c.bytes -= r.size() })
 	}
+	// Add does not report a value that it replaces.
+	c.revisions.Remove(rec.UID)
 	c.revisions.Add(rec.UID, r)
 	c.bytes += r.size()
 }
@@ -96,7 +98,9 @@ func (c *readCache) putSecret(connection, namespace string, secret *corev1.Secre
 	if c.secrets == nil {
 		c.secrets, _ = simplelru.NewLRU(maxRevisions, func(_ secretKey, s *corev1.Secret) { c.secretBytes -= secretSize(s) })
 	}
-	c.secrets.Add(secretKey{connection, namespace, secret.Name}, reduced)
+	key := secretKey{connection, namespace, secret.Name}
+	c.secrets.Remove(key)
+	c.secrets.Add(key, reduced)
 	for c.secretBytes += secretSize(reduced); c.secretBytes > maxSecretBytes; {
 		c.secrets.RemoveOldest()
 	}
