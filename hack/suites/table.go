@@ -31,7 +31,7 @@ const (
 func table() map[string]suite {
 	return map[string]suite{
 		"vet":         {steps: []step{command("go vet ./... && go vet -tags=reference ./test/e2e")}},
-		"unit":        {steps: []step{command("go test -short " + unitPackages), command(monitoring)}},
+		"unit":        {steps: []step{command("go test -short -vet=off -ldflags='-s -w' " + unitPackages), command(monitoring)}},
 		"race":        {steps: []step{command("CGO_ENABLED=1 go test -race -short " + racePackages)}},
 		"integration": {steps: []step{test{pkg: "test/integration", flags: []string{"-test.short", side}}.step}},
 		"smoke":       {steps: []step{test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}.step}},
