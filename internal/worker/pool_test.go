@@ -198,7 +198,7 @@ func TestContextEnds(t *testing.T) {
 			end()
 			return <-busy
 		}
-		passed := deadline{context.Background(), make(chan struct{})}
+		passed := deadline{context.WithoutCancel(t.Context()), make(chan struct{})}
 		err := endBusy(passed, func() { close(passed.passed) })
 		if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: at the deadline: %v", name, err)
