@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +19,6 @@ import (
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
@@ -182,24 +180,6 @@ func TestSideBySide(t *testing.T) {
 			t.Errorf("one result is\n%s, another\n%s", first, got)
 		}
 	}
-}
-
-// TestSchemaIsLoadedFirst: a target is not read while another renderer loads kustomize's schema. Only
-// the race detector finds that.
-func TestSchemaIsLoadedFirst(t *testing.T) {
-	openapi.ResetOpenAPI()
-	var all sync.WaitGroup
-	all.Go(func() {
-		if _, err := newByTarget(helmv2.Selector{Kind: "Deployment"}, &bounded.Patterns{}); err != nil {
-			t.Error(err)
-		}
-	})
-	all.Go(func() {
-		// This makes it second, and is no synchronization, which would hide the race.
-		time.Sleep(10 * time.Millisecond)
-		loadSchema()
-	})
-	all.Wait()
 }
 
 // chartful returns the manifest of a large chart.
