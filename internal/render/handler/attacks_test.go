@@ -45,7 +45,7 @@ func TestAttacks(t *testing.T) {
 		var failure *worker.Failure
 		var ended *remote.Ended
 		// A busy machine may not reach the template in a short time.
-		for timeout := 500 * time.Millisecond; timeout < time.Minute; timeout *= 4 {
+		for timeout := 250 * time.Millisecond; timeout < time.Minute; timeout *= 4 {
 			got, err = remote.New(hasty{pool, timeout}).Render(t.Context(), in, &rest.Config{})
 			if !errors.As(err, &ended) || strings.Contains(err.Error(), ": template ") {
 				break
