@@ -131,9 +131,10 @@ type queue struct {
 
 // work is the state of a key in a queue.
 type work struct {
-	// running is true during a reconciliation, and begun and ended count them.
-	running      bool
-	begun, ended int
+	// running is true during a reconciliation. ended counts reconciliations, and retries those that
+	// repeat the last after a pause.
+	running        bool
+	ended, retries int
 	// ready is true if the key is enqueued, delayed if it will be after the delay of a trigger, and
 	// requeue is when the last reconciliation is repeated, after pause; zero for never.
 	ready, delayed bool
@@ -206,7 +207,13 @@ func (q *queue) AddRateLimited(request reconcile.Request) {
 func (q *queue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
 	request, priority, shutdown = q.PriorityQueue.GetWithPriority()
 	if request.Name != "" {
-		q.with(request.NamespacedName, func(k *work) { *k = work{running: true, begun: k.begun + 1, ended: k.ended} })
+		q.with(request.NamespacedName, func(k *work) {
+			retries := k.retries
+			if !k.ready && !k.delayed && k.pause > quickRequeue {
+				retries++
+			}
+			*k = work{running: true, ended: k.ended, retries: retries}
+		})
 	}
 	return request, priority, shutdown
 }
@@ -393,7 +400,7 @@ func (b *barrier) works(object client.Object, from work, since time.Time, backgr
 		return "it is enqueued"
 	case now.delayed:
 		return "it is enqueued after a delay"
-	case busy:
+	case busy && now.retries == from.retries:
 		return "it works in the background"
 	case !now.requeue.IsZero() && now.pause <= quickRequeue:
 		return fmt.Sprintf("it is requeued after %s", now.pause)
@@ -406,7 +413,8 @@ func (b *barrier) works(object client.Object, from work, since time.Time, backgr
 
 // quiet waits until nothing is left to do for a HelmRelease or Operation, and reads it: the event
 // handlers of its controllers have handled its present version, it is in no queue, and nothing runs
-// for it in the foreground or background. A retry with back-off that is due soon is waited for once.
+// for it in the foreground or background. A retry with back-off that is due soon is waited for once,
+// and the action of a retry is not waited for.
 func (w *world) quiet(object client.Object) {
 	w.t.Helper()
 	w.settled(object, true)
@@ -513,11 +521,17 @@ func (w *world) noticed(hr *helmv2.HelmRelease, object client.Object) {
 	w.quiet(hr)
 }
 
-// recorded waits until a HelmRelease is quiet and the API server has all events about it. The events
-// of a controller are sent one after the other.
+// recorded waits until a HelmRelease is quiet and the API server has all events about it.
 func (w *world) recorded(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	w.quiet(hr)
+	w.eventsSent(hr)
+}
+
+// eventsSent waits until the API server has all events that the controller of a HelmRelease has
+// recorded so far. They are sent one after the other.
+func (w *world) eventsSent(hr *helmv2.HelmRelease) {
+	w.t.Helper()
 	for _, b := range suite.barriers.of(hr) {
 		// A new object each time: the number of events about one is limited.
 		last := &corev1.ObjectReference{Kind: "Barrier", Namespace: metav1.NamespaceDefault, Name: fmt.Sprint("barrier-", fences.Add(1))}

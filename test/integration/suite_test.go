@@ -4,6 +4,24 @@
 // Package integration runs the controller inside the test process against a real API server. The
 // tests write the sources themselves. There are no nodes and no other controllers, so every write
 // can be counted.
+//
+// Tests neither sleep nor limit their waits. The limit is the -timeout of the suite, which prints all
+// goroutines, and a wait of more than 30 seconds prints what it waits for. A test waits with:
+//
+//	until      versions of an object, until one has what is expected (watches_test.go)
+//	untilTrue  anything else, which is asked for again when an object changes
+//	quiet      nothing is left to do for a HelmRelease or Operation (barrier_test.go)
+//	observed   the same, but its action may go on
+//	recorded   the same as quiet, and all events are on the API server
+//	received   the controllers have handled the present version of a watched object
+//	noticed    drift detection has received the present version of an object of a release
+//	known      the controllers have the present version of a policy or plan
+//
+// All but the first two look into the controllers, which run in the process of the tests: their work
+// queues, their event handlers, and what they do in the background. A trigger between a watch and a
+// queue is seen when the event handler has returned. Exceptions are triggers that pass goroutines of
+// the controller: a policy that was received, and the last instruction of work in the background. A
+// test that finds nothing to happen may miss these; it does not fail.
 package integration
 
 import (
