@@ -490,8 +490,11 @@ func (w *world) present(object client.Object) string {
 // selectors.
 func (w *world) received(object client.Object) {
 	w.t.Helper()
-	version := w.present(object)
-	for _, b := range suite.barriers.in(w.namespace) {
+	version, all := w.present(object), suite.barriers.in(w.namespace)
+	if _, is := object.(*helmv2.HelmRelease); is {
+		all = suite.barriers.of(object)
+	}
+	for _, b := range all {
 		b.wait(w, "the controller to receive "+typeOf(object)+" "+object.GetName(), func() string {
 			if !suite.barriers.runs(b) || b.handled(object, version) {
 				return ""
