@@ -23,5 +23,5 @@ missing() { echo chromium-common && apt-get install -s --no-install-recommends c
 again "$1/fonts" 'echo fonts-inter-variable fonts-jetbrains-mono' || none "Debian's fonts cannot be fetched"
 command -v chromium-headless-shell || command -v chromium && exit 0
 again "$1/root" missing || none "Debian's package chromium-headless-shell cannot be fetched"
-printf '#!/bin/sh\nroot=%s/root\nLD_LIBRARY_PATH="$(echo "$root"/usr/lib/*-linux-gnu)" exec "$root/usr/lib/chromium/chromium-headless-shell" "$@"\n' \
+printf '#!/bin/sh\nroot=%s/root\nLD_LIBRARY_PATH="$(echo "$root"/usr/lib/*-linux-gnu):$(echo "$root"/usr/lib/*-linux-gnu/pulseaudio)" exec "$root/usr/lib/chromium/chromium-headless-shell" "$@"\n' \
 	"$(cd "$1" && pwd)" >"$1/chromium" && chmod 755 "$1/chromium" && echo "$1/chromium"

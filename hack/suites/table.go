@@ -37,7 +37,7 @@ func table() map[string]suite {
 		"smoke":       {steps: []step{test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}.step}},
 		"pages": {steps: []step{
 			test{pkg: "test/guide", controller: plain, flags: []string{"-test.short"}}.step,
-			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh bin go test -short -count=1 -timeout=10m ./test/page"),
+			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -short -count=1 -timeout=10m ./test/page"),
 		}},
 
 		"race-all":         {steps: []step{command("CGO_ENABLED=1 go test -race -timeout=60m " + unitPackages)}, minutes: 45},
@@ -47,7 +47,7 @@ func table() map[string]suite {
 		"failover":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + failover}}.step}, minutes: 10, paths: []string{"internal/leader", "internal/oomwatch", "leader", "standby", "main", "manager", "workers"}},
 		"restarts":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + restarts}}.step}, minutes: 7, paths: []string{"internal/helm/revision", "internal/helm/storage", "internal/cluster", "internal/attempt", "clouds"}},
 		"guides":           {steps: []step{command("make reference-build"), command("PINTLE_CRDS=$PWD/bin/reference/crds PINTLE_REFERENCE=$PWD/bin/reference/helm-controller PINTLE_CONTROLLER=$PWD/bin/pintle go test -count=1 -timeout=40m ./test/guide")}, minutes: 8, paths: []string{"docs", "test/guide", "cmd", "internal/cli"}},
-		"page":             {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh bin go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
+		"page":             {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
 		"chaos":            {steps: []step{command("bin/pintle-chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/chaos"}},
 		"attacks":          {steps: []step{command("bin/pintle-attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "test/attacks"}},
 		"launcher":         {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
