@@ -16,7 +16,9 @@ const (
 	// unitPackages are all packages whose tests need no cluster.
 	unitPackages = ". ./api/... ./hack/... ./internal/... ./test/attacks/... ./test/bench/... ./test/bubble/... ./test/chaos/... ./test/fixture/... ./test/harness/... ./test/manifests/... ./test/run/... ./test/soak/..."
 	// racePackages use goroutines or locks.
-	racePackages = "./internal/attempt ./internal/cluster/... ./internal/controller/helmrelease/..."
+	racePackages = "./internal/apiretry ./internal/attempt ./internal/chart ./internal/cluster ./internal/controller/capabilities ./internal/controller/helmrelease ./internal/controller/helmrelease/helmchart ./internal/controller/helmrelease/state ./internal/controller/helmrelease/turn ./internal/controller/optional ./internal/drift ./internal/events ./internal/fair ./internal/helm/apply ./internal/helm/storage ./internal/helm/wait ./internal/leader/... ./internal/page/access ./internal/page/live ./internal/parallel ./internal/render/handler ./internal/render/postrender ./internal/view/read ./internal/watch ./internal/worker"
+	// sequential tests are among the most costly ones of these packages, and start no goroutines.
+	sequential = "^(TestBomb|TestListLimits|TestTooLargeIsExplained)$"
 	// Tests wait most of the time, so more of them run side by side than there are processors.
 	side = "-test.parallel=8"
 
@@ -32,7 +34,7 @@ func table() map[string]suite {
 	return map[string]suite{
 		"vet":         {steps: []step{command("go vet ./... && go vet -tags=reference ./test/e2e")}},
 		"unit":        {steps: []step{command("go test -short -vet=off -ldflags='-s -w' " + unitPackages), command(monitoring)}},
-		"race":        {steps: []step{command("CGO_ENABLED=1 go test -race -short " + racePackages)}},
+		"race":        {steps: []step{command("CGO_ENABLED=1 go test -race -short -vet=off -ldflags='-s -w' -skip='" + sequential + "' " + racePackages)}},
 		"integration": {steps: []step{test{pkg: "test/integration", flags: []string{"-test.short", side}}.step}},
 		"smoke":       {steps: []step{test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}.step}},
 		"pages": {steps: []step{
@@ -40,7 +42,7 @@ func table() map[string]suite {
 			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -short -count=1 -timeout=10m ./test/page"),
 		}},
 
-		"race-all":         {steps: []step{command("CGO_ENABLED=1 go test -race -timeout=60m " + unitPackages)}, minutes: 45},
+		"race-all":         {steps: []step{command("CGO_ENABLED=1 go test -race -vet=off -ldflags='-s -w' -timeout=60m " + unitPackages)}, minutes: 45},
 		"integration-long": {steps: []step{test{pkg: "test/integration", race: true, flags: []string{side, "-test.skip=" + alone}}.step}, minutes: 20},
 		"alone":            {steps: []step{test{pkg: "test/integration", race: true, flags: []string{"-test.run=" + alone}}.step}, minutes: 3, paths: []string{"internal/controller/capabilities", "internal/helm/kinds"}},
 		"e2e":              {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.parallel=4", "-test.skip=" + failover + "|" + restarts}}.step}, minutes: 7, paths: []string{"test/e2e", "internal/inputs", "internal/helm", "config/samples"}},
