@@ -9,7 +9,7 @@ import (
 )
 
 // Repetitions returns how often a test repeats the same steps: normal times PINTLE_REPEAT, which is
-// 1 unless `make test-long` sets it.
+// 1 unless `make test-soak` sets it.
 func Repetitions(normal int) int {
 	if n, err := strconv.Atoi(os.Getenv("PINTLE_REPEAT")); err == nil && n > 0 {
 		return normal * n

@@ -184,11 +184,6 @@ func (e *Environment) WaitRelease(ctx context.Context, key types.NamespacedName,
 	return hr, err
 }
 
-// WaitReady waits until the current generation of a HelmRelease is ready.
-func (e *Environment) WaitReady(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
-	return e.WaitRelease(ctx, key, "to be ready", Ready)
-}
-
 // Ready reports whether the current generation is reconciled and ready.
 func Ready(hr *helmv2.HelmRelease) bool {
 	conditions := hr.Status.Conditions
