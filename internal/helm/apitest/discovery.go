@@ -82,6 +82,9 @@ func isServed(path string, known map[string][]string) bool {
 // Entry returns a resource for Server.Offered.
 func Entry(name, kind string) string { return entry(name, kind, true) }
 
+// ClusterEntry returns a resource without namespaces.
+func ClusterEntry(name, kind string) string { return entry(name, kind, false) }
+
 func entry(name, kind string, namespaced bool) string {
 	return fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%t,"verbs":["get","create","update","patch","delete","list"]}`, name, kind, namespaced)
 }

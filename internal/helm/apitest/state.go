@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,6 +45,8 @@ type Server struct {
 	// Offered are resources besides the default ones, by group and version.
 	Offered map[string][]string
 
+	// cluster is set in a server of NewCluster.
+	cluster *cluster
 	log     []change
 	watches []*watching
 	// delivered is the number of events of the log that watches were sent.
@@ -93,19 +94,29 @@ func CreationTimes(epoch time.Time) func(object map[string]any) {
 // change is an event of the log.
 type change struct {
 	version int
-	path    string
+	at      location
 	event   []byte
+	// object and before are the object and what it was. They are only set in a cluster.
+	kind           string
+	object, before map[string]any
 }
 
 // watching is the body of the answer to a watch. It has no goroutine.
 type watching struct {
-	prefix string
+	at location
+	// selected limits the events; nil for all.
+	selected *selection
 	// from is the version after which events are sent.
 	from   int
 	ctx    context.Context //nolint:containedctx // that of the request
 	events chan []byte
 	closed chan struct{}
-	rest   []byte
+	// expired receives a value at the end of the watch; nil for never.
+	expired <-chan time.Time
+	// left is closed when the client closes the body.
+	left chan struct{}
+	once sync.Once
+	rest []byte
 }
 
 // Read implements io.Reader.
@@ -115,8 +126,14 @@ func (w *watching) Read(p []byte) (int, error) {
 		case w.rest = <-w.events:
 		case <-w.closed:
 			return 0, io.EOF
+		case <-w.expired:
+			return 0, io.EOF
+		case <-w.left:
+			return 0, io.EOF
 		case <-w.ctx.Done():
-			return 0, w.ctx.Err()
+			// Another error would be an event, which a filter of controller-runtime that has been
+			// stopped would wait for ever to pass on.
+			return 0, io.EOF
 		}
 	}
 	n := copy(p, w.rest)
@@ -125,11 +142,31 @@ func (w *watching) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (w *watching) Close() error { return nil }
+func (w *watching) Close() error {
+	w.once.Do(func() { close(w.left) })
+	return nil
+}
+
+// isOpen reports whether the request has not ended.
+func (w *watching) isOpen() bool {
+	select {
+	case <-w.left:
+		return false
+	default:
+		return w.ctx.Err() == nil
+	}
+}
 
 // send queues an event for a watch of its path.
 func (w *watching) send(c change) {
-	if c.version > w.from && strings.HasPrefix(c.path, w.prefix) {
-		w.events <- c.event
+	if c.version <= w.from || !w.at.contains(c.at) {
+		return
+	}
+	event := c.event
+	if w.selected != nil {
+		event = w.selected.event(c)
+	}
+	if event != nil {
+		w.events <- event
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,12 +27,20 @@ func (w *Server) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.
 			return nil
 		}
 	}
+	if w.cluster != nil {
+		return w.watchCluster(rec, req)
+	}
 	from, err := strconv.Atoi(req.URL.Query().Get("resourceVersion"))
 	if err != nil || req.URL.Query().Get("labelSelector") == "" {
 		w.t.Errorf("watch of %s: %v, selected by %q", path, err, req.URL.Query().Get("labelSelector"))
 	}
-	s := &watching{prefix: path + "/", from: from, ctx: req.Context(), events: make(chan []byte, 1000), closed: make(chan struct{})}
-	if from < w.oldest {
+	return w.begin(req, &watching{at: locate(path), from: from, events: make(chan []byte, 1000)})
+}
+
+// begin starts a watch.
+func (w *Server) begin(req *http.Request, s *watching) *http.Response {
+	s.ctx, s.closed, s.left = req.Context(), make(chan struct{}), make(chan struct{})
+	if s.from < w.oldest {
 		s.events <- []byte(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old"}}` + "\n")
 	} else {
 		w.watches = append(w.watches, s)
@@ -56,22 +65,33 @@ func (w *Server) read(req *http.Request) {
 // Store stores an object and notifies its watches. The caller holds Mu.
 func (w *Server) Store(path string, object map[string]any) {
 	kind := "MODIFIED"
-	if _, exists := w.Objects[path]; !exists {
+	before, exists := w.Objects[path]
+	if !exists {
 		kind = "ADDED"
 	}
+	if w.cluster != nil && !w.cluster.admit(before, object) {
+		w.Remove(path)
+		return
+	}
 	w.Objects[path] = object
-	w.Notify(kind, path, object)
+	w.notify(kind, path, object, before)
 }
 
 // Remove deletes an object and notifies its watches. The caller holds Mu.
 func (w *Server) Remove(path string) {
 	object := w.Objects[path]
 	delete(w.Objects, path)
-	w.Notify("DELETED", path, object)
+	before := object
+	if w.cluster != nil {
+		object = (&unstructured.Unstructured{Object: object}).DeepCopy().Object
+	}
+	w.notify("DELETED", path, object, before)
 }
 
 // Notify appends an event to the log. The caller holds Mu.
-func (w *Server) Notify(kind, path string, object map[string]any) {
+func (w *Server) Notify(kind, path string, object map[string]any) { w.notify(kind, path, object, nil) }
+
+func (w *Server) notify(kind, path string, object, before map[string]any) {
 	if !w.Watchable {
 		return
 	}
@@ -82,7 +102,7 @@ func (w *Server) Notify(kind, path string, object map[string]any) {
 		w.t.Error(err)
 	}
 	event = append(event, '\n')
-	w.log = append(w.log, change{version: version, path: path, event: event})
+	w.log = append(w.log, change{version: version, at: locate(path), event: event, kind: kind, object: object, before: before})
 	if !w.Lags {
 		w.Deliver()
 	}
@@ -94,10 +114,9 @@ func (w *Server) Deliver() bool {
 	if w.delivered == len(w.log) {
 		return false
 	}
+	w.watches = slices.DeleteFunc(w.watches, func(s *watching) bool { return !s.isOpen() })
 	for _, s := range w.watches {
-		if s.ctx.Err() == nil {
-			s.send(w.log[w.delivered])
-		}
+		s.send(w.log[w.delivered])
 	}
 	w.delivered++
 	return true
@@ -109,7 +128,7 @@ func (w *Server) HangUp(compact bool) {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
 	for _, s := range w.watches {
-		if s.ctx.Err() == nil {
+		if s.isOpen() {
 			close(s.closed)
 		}
 	}
@@ -125,7 +144,7 @@ func (w *Server) OpenWatches() int {
 	defer w.Mu.Unlock()
 	n := 0
 	for _, s := range w.watches {
-		if s.ctx.Err() == nil {
+		if s.isOpen() {
 			n++
 		}
 	}
