@@ -427,13 +427,13 @@ func (w *world) observed(object client.Object) {
 	w.settled(object, false)
 }
 
-// idle waits until the controllers of a HelmRelease have nothing left to do for it with what they have
-// received so far.
-func (w *world) idle(hr *helmv2.HelmRelease) {
+// idle waits like quiet, but not until the controller has received the present version: it is for a
+// HelmRelease whose watch a test has interrupted.
+func (w *world) idle(object client.Object) {
 	w.t.Helper()
 	since := time.Now()
-	for _, b := range suite.barriers.of(hr) {
-		b.wait(w, "idle controllers of "+hr.Name, func() string { return b.works(hr, work{}, since, true) })
+	for _, b := range suite.barriers.of(object) {
+		b.wait(w, object.GetName()+" to be idle", func() string { return b.works(object, work{}, since, true) })
 	}
 }
 
