@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -18,7 +17,6 @@ import (
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -73,13 +71,6 @@ func TestPolicySelects(t *testing.T) {
 	w.must(suite.client.Delete(t.Context(), cluster))
 }
 
-// downloaded returns the number of downloads.
-func (w *world) downloaded() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.downloads
-}
-
 // TestHelmChartRefused: the HelmChart of a refused spec.chart is not made, so that source-controller
 // fetches nothing. The URL of the HelmRepository is compared with the allowed ones.
 func TestHelmChartRefused(t *testing.T) {
@@ -110,112 +101,50 @@ func TestHelmChartRefused(t *testing.T) {
 	w.until(hr, "the HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
 }
 
-// TestHeldReleasesSurviveRestarts: releases that a policy holds are not upgraded by restarts of the
-// controller.
-func TestHeldReleasesSurviveRestarts(t *testing.T) {
-	t.Parallel()
-	releases, restarts := 50, 20
-	if testing.Short() {
-		releases, restarts = 3, 2
-	}
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	named := func(hr *helmv2.HelmRelease) {
-		hr.Labels, hr.Spec.ChartRef.Name = map[string]string{labelController: w.namespace}, "app"
-	}
-	stop, err := startController(config{name: w.namespace})
-	w.must(err)
-	var all []*helmv2.HelmRelease
-	for i := range releases {
-		all = append(all, w.release(fmt.Sprintf("app-%d", i), map[string]any{"message": "one"}, named))
-	}
-	for _, hr := range all {
-		w.untilReady(hr)
-	}
-	w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
-	for _, hr := range all {
-		w.says(hr, "two")
-	}
-	for _, hr := range all {
-		w.untilHeldBy(hr, helmv2.ReasonFrozen)
-	}
-	for range restarts {
-		w.must(stop())
-		stop, err = startController(config{name: w.namespace})
-		w.must(err)
-		// Long enough to reconcile all of them.
-		for _, hr := range all {
-			w.ask(hr, time.Now().String())
-		}
-		for _, hr := range all {
-			w.until(hr, "a reconciliation", func(hr *helmv2.HelmRelease) bool {
-				return hr.Status.LastHandledReconcileAt == hr.Annotations[helmv2.AnnotationReconcileRequest]
-			})
-		}
-	}
-	var records corev1.SecretList
-	w.must(suite.client.List(t.Context(), &records, client.InNamespace(w.namespace), client.MatchingLabels{"owner": "helm"}))
-	for i := range records.Items {
-		if !strings.HasSuffix(records.Items[i].Name, ".v1") {
-			t.Errorf("an upgrade was begun: %s", records.Items[i].Name)
-		}
-	}
-	if len(records.Items) != releases {
-		t.Errorf("%d records, want %d", len(records.Items), releases)
-	}
-	w.must(stop())
+// policyCRDs answers requests for policies with 404 while their CRDs are not installed.
+type policyCRDs struct {
+	installed atomic.Bool
+	// listed are the resources whose list the API server has answered, and received those whose
+	// watch has begun since.
+	listed, received sync.Map
 }
 
-// policyAnswers answers requests for policies, while it is set.
-type policyAnswers struct {
-	code atomic.Int64
-	// lists are the code and the resource of each answered list. The code is zero for an answer of
-	// the API server.
-	lists sync.Map
-}
-
-// untilListed waits until lists of both kinds of policies have been answered with a code, and the
-// controller has received the answers: it has sent the next request, which is another list after a
-// failed one, and a watch after one that succeeded.
-func (f *policyAnswers) untilListed(w *world, code int) {
+// untilListed waits until the controller has received lists of both kinds of policies: it has sent the
+// next request, which is a watch.
+func (p *policyCRDs) untilListed(w *world) {
 	w.t.Helper()
 	for _, resource := range []string{"releasepolicies", "clusterreleasepolicies"} {
 		untilTrue(w, "a list of "+resource, func() bool {
-			_, received := f.lists.Load(fmt.Sprint(code, resource, " received"))
+			_, received := p.received.Load(resource)
 			return received
 		})
 	}
 }
 
-// wrap implements the wrapper of a transport. Watches that are open end when the answer is set.
-func (f *policyAnswers) wrap(next http.RoundTripper) http.RoundTripper {
+// wrap implements the wrapper of a transport. Open watches end when the CRDs are deleted.
+func (p *policyCRDs) wrap(next http.RoundTripper) http.RoundTripper {
 	return transport(func(req *http.Request) (*http.Response, error) {
 		if !strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/") {
 			return next.RoundTrip(req)
 		}
-		code := int(f.code.Load())
-		if listed := fmt.Sprint(code, path.Base(req.URL.Path)); code != 0 || req.URL.Query().Get("watch") != "" {
-			if _, again := f.lists.Load(listed); again {
-				f.lists.Store(listed+" received", true)
-			}
-		}
-		if req.URL.Query().Get("watch") == "" {
-			defer func() { f.lists.Store(fmt.Sprint(code, path.Base(req.URL.Path)), true) }()
-		}
-		if code != 0 && (code == http.StatusNotFound || strings.Contains(req.URL.Path, "policies")) {
+		if !p.installed.Load() {
 			body, err := json.Marshal(metav1.Status{
-				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
-				Reason: map[int]metav1.StatusReason{http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusForbidden: metav1.StatusReasonForbidden}[code], Message: "refused by the test",
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 			})
-			return &http.Response{StatusCode: code, Body: io.NopCloser(bytes.NewReader(body)), Header: http.Header{"Content-Type": {"application/json"}}, Request: req}, err
+			return &http.Response{StatusCode: http.StatusNotFound, Body: io.NopCloser(bytes.NewReader(body)), Header: http.Header{"Content-Type": {"application/json"}}, Request: req}, err
 		}
+		resource := path.Base(req.URL.Path)
 		if req.URL.Query().Get("watch") == "" {
+			defer func() { p.listed.Store(resource, true) }()
 			return next.RoundTrip(req)
+		}
+		if _, listed := p.listed.Load(resource); listed {
+			p.received.Store(resource, true)
 		}
 		ctx, cancel := context.WithCancel(req.Context())
 		go func() {
 			defer cancel()
-			for f.code.Load() == 0 && ctx.Err() == nil {
+			for p.installed.Load() && ctx.Err() == nil {
 				time.Sleep(10 * time.Millisecond)
 			}
 		}()
@@ -232,9 +161,8 @@ func TestPoliciesInstalledLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	var answer policyAnswers
-	answer.code.Store(http.StatusNotFound)
-	ours := w.ownController(config{wrap: answer.wrap})
+	var crds policyCRDs
+	ours := w.ownController(config{wrap: crds.wrap})
 	// The controller cannot receive it yet.
 	freeze := &v1alpha1.ReleasePolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "incident"}, Spec: v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"},
@@ -242,106 +170,16 @@ func TestPoliciesInstalledLater(t *testing.T) {
 	w.must(suite.client.Create(t.Context(), freeze))
 	hr := w.release("app", map[string]any{"message": "one"}, ours)
 	w.untilReady(hr)
-	answer.code.Store(0)
+	crds.installed.Store(true)
 	w.define(w.namespace + ".example.com")
-	answer.untilListed(w, 0)
+	crds.untilListed(w)
 	w.says(hr, "two")
 	w.untilHeldBy(hr, helmv2.ReasonFrozen)
 	// The CRDs are deleted.
 	w.must(suite.client.Delete(t.Context(), freeze))
 	w.untilReady(hr)
-	answer.code.Store(http.StatusNotFound)
+	crds.installed.Store(false)
 	w.says(hr, "three")
 	w.untilMessage("app", "three")
 	w.untilReady(hr)
-}
-
-// TestPoliciesForbidden: a controller that may not list policies any more begins nothing, and
-// continues when it may. Drift is corrected meanwhile. One that has never listed them waits, too.
-func TestPoliciesForbidden(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	var answer policyAnswers
-	ours := w.ownController(config{wrap: answer.wrap})
-	hr := w.release("app", map[string]any{"message": "one"}, ours, func(hr *helmv2.HelmRelease) {
-		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
-	})
-	w.untilReady(hr)
-	answer.code.Store(http.StatusForbidden)
-	answer.untilListed(w, http.StatusForbidden)
-	w.says(hr, "two")
-	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "the policies of the release cannot be read", "pintle.dev cannot be listed and watched: refused by the test")
-	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
-	w.untilMessage("app", "one")
-	w.expectRevisions(hr, 1)
-	answer.code.Store(0)
-	w.untilMessage("app", "two")
-	w.untilReady(hr)
-}
-
-// TestPoliciesForbiddenAtStart: a controller that has never listed policies begins nothing.
-func TestPoliciesForbiddenAtStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	var answer policyAnswers
-	answer.code.Store(http.StatusForbidden)
-	hr := w.release("app", map[string]any{"message": "one"}, w.ownController(config{wrap: answer.wrap}))
-	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "refused by the test")
-	if n := newest(hr); n != 0 {
-		t.Errorf("revision %d", n)
-	}
-	answer.code.Store(0)
-	w.untilReady(hr)
-}
-
-// TestPolicyCostsNoRequest: a policy that selects all and demands nothing adds no request to an
-// upgrade.
-func TestPolicyCostsNoRequest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	var requests atomic.Int64
-	var counted sync.Map
-	ours := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			// Events may be combined, CRDs of other tests lead to discovery, and watches are renewed.
-			p := req.URL.Path
-			if strings.Contains(p, "/namespaces/"+w.namespace+"/") && !strings.HasSuffix(p, "/events") && !strings.Contains(p, "/events/") || strings.Contains(p, "policies") || p == "/api/v1/namespaces/"+w.namespace {
-				requests.Add(1)
-				counted.Store(req.Method+" "+p, true)
-			}
-			return next.RoundTrip(req)
-		})
-	}})
-	hr := w.release("app", map[string]any{"message": "zero"}, ours)
-	w.untilReady(hr)
-	upgrade := func(message string) int64 {
-		t.Helper()
-		w.quiet(hr)
-		before := requests.Load()
-		w.says(hr, message)
-		w.untilMessage("app", message)
-		w.untilReady(hr)
-		w.quiet(hr)
-		return requests.Load() - before
-	}
-	upgrade("one")
-	without := upgrade("two")
-	w.policy("all", v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalNever})
-	w.quiet(hr)
-	if with := upgrade("three"); with != without || without == 0 {
-		t.Errorf("%d requests with a policy, %d without", with, without)
-		counted.Range(func(request, _ any) bool {
-			t.Log(request)
-			return true
-		})
-	}
 }

@@ -49,7 +49,6 @@ type world struct {
 
 	mu        sync.Mutex
 	artifacts map[string][]byte
-	downloads int
 	// answer, if set, replaces the server's answer.
 	answer http.HandlerFunc
 }
@@ -74,7 +73,6 @@ func newWorldIn(t *testing.T, meta metav1.ObjectMeta) *world {
 func (w *world) serve(rw http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.downloads++
 	if w.answer != nil {
 		w.answer(rw, req)
 		return
