@@ -211,6 +211,9 @@ func TestUnrecordedInstall(t *testing.T) {
 		})
 		hr := w.release("app", "one")
 		w.until("a failure", func() bool { return len(w.events(helmv2.ReasonInstallFailed)) == 1 })
+		if said := w.events(helmv2.ReasonInstallFailed)[0]; !strings.Contains(said, "the result could not be recorded: revision 1") {
+			t.Errorf("the event is %q", said)
+		}
 		w.untilReady(hr)
 		w.quiet(time.Hour)
 		if hr.Status.InstallFailures != 1 || newest(hr) != 1 || len(w.events(helmv2.ReasonInstallSucceeded)) != 1 {

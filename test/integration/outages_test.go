@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,18 +21,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/release"
 )
-
-// failing answers requests with an error as long as fail returns its code.
-func failing(fail func(req *http.Request) int) func(next http.RoundTripper) http.RoundTripper {
-	return func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			if code := fail(req); code != 0 {
-				return statusAnswer(req, code, "injected"), nil
-			}
-			return next.RoundTrip(req)
-		})
-	}
-}
 
 // applies reports whether a request applies a ConfigMap of the world.
 func (w *world) applies(req *http.Request, name string) bool {
@@ -109,28 +96,6 @@ func TestWebhookThatIsAway(t *testing.T) {
 				t.Errorf("the ConfigMap is applied %d times", tries)
 			}
 		})
-	}
-}
-
-// TestUnrecordedInstall: an install whose last record update is rejected is reported as failed. It
-// is resumed, and succeeds under the same revision number once the update is accepted.
-func TestUnrecordedInstall(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var refused atomic.Bool
-	own := w.ownController(config{wrap: failing(func(req *http.Request) int {
-		if req.Method == http.MethodPut && strings.HasPrefix(req.URL.Path, "/api/v1/namespaces/"+w.namespace+"/secrets/sh.helm") && !refused.Swap(true) {
-			return http.StatusForbidden
-		}
-		return 0
-	})})
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", nil, own)
-	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.ReasonInstallFailed, "the result could not be recorded", "revision 1")
-	w.untilReady(hr)
-	w.expectEvents(hr, helmv2.ReasonInstallSucceeded, 1)
-	if hr.Status.InstallFailures != 1 || len(w.stored("app")) != 1 {
-		t.Errorf("%d failures are counted, %d records", hr.Status.InstallFailures, len(w.stored("app")))
 	}
 }
 
