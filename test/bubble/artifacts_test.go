@@ -45,7 +45,7 @@ func TestArtifactServerDown(t *testing.T) {
 		})
 		w.publish("app", "1.0.0", w.note("1.0.0"))
 		hr := w.release("app", "one")
-		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed)
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "app-1.0.0.tgz")
 		w.quiet(3 * time.Hour)
 		last, longest, tries := time.Duration(0), time.Duration(0), 0
 		for _, at := range w.downloaded() {

@@ -5,7 +5,6 @@ package integration
 
 import (
 	"os"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/labels"
@@ -27,10 +26,9 @@ const labelController = "it.pintle.dev/controller"
 // config is how one controller differs from another.
 type config struct {
 	settings inputs.Settings
-	// httpTimeout limits a download, 5 s by default. concurrent is the number of concurrent
-	// reconciliations, by default more than there are tests in parallel.
-	httpTimeout time.Duration
-	concurrent  int
+	// concurrent is the number of concurrent reconciliations, by default more than there are tests in
+	// parallel.
+	concurrent int
 	// overridden are field managers whose changes are overridden.
 	overridden []string
 	// notifications, if set, posts events.

@@ -232,7 +232,7 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	charts := chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, MaxBytes: maxArtifact})
+	charts := chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Timeout: 5 * time.Second}, MaxBytes: maxArtifact})
 	index, err := storage.NewIndex(mgr.GetConfig(), "")
 	if err != nil {
 		return nil, err
