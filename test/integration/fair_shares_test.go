@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,10 +20,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -126,48 +123,6 @@ func TestSlowClustersDelayNoOther(t *testing.T) {
 	}
 	slow.untilSays(last, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
 		"answers reads too slowly or with errors since", "nothing is read or changed there meanwhile", "it is tried again within")
-}
-
-// TestSlowHelmChartsDelayNoOther: the writes of three HelmCharts that are not answered do not delay
-// the HelmChart of another tenant.
-func TestSlowHelmChartsDelayNoOther(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	t.Parallel()
-	slow, other := newWorld(t), newWorld(t)
-	var waiting atomic.Int64
-	answer := make(chan struct{})
-	end := sync.OnceFunc(func() { close(answer) })
-	own := other.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			if req.Method == http.MethodPatch && strings.Contains(req.URL.Path, "/namespaces/"+slow.namespace+"/helmcharts/") {
-				waiting.Add(1)
-				select {
-				case <-answer:
-				case <-req.Context().Done():
-				}
-			}
-			return next.RoundTrip(req)
-		})
-	}})
-	t.Cleanup(end)
-	var keys []client.ObjectKey
-	for i := range 3 {
-		keys = append(keys, inputs.HelmChartKey(slow.release(fmt.Sprint("slow-", i), nil, own, templated(""))))
-	}
-	untilTrue(slow, "three HelmCharts to be sent", func() bool { return waiting.Load() == 3 })
-	key := inputs.HelmChartKey(other.release("other", nil, own, templated("")))
-	untilTrue(other, "the HelmChart", func() bool { _, found := other.helmChart(key); return found })
-	for _, k := range keys {
-		if _, found := slow.helmChart(k); found {
-			t.Errorf("%s was answered", k)
-		}
-	}
-	end()
-	for _, k := range keys {
-		untilTrue(slow, "the slow HelmChart", func() bool { _, found := slow.helmChart(k); return found })
-	}
 }
 
 // TestLabelledObjectsHaveABudget: a thousand objects with the labels of another tenant's release, all
