@@ -346,48 +346,6 @@ func TestDriftOverride(t *testing.T) {
 	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected)
 }
 
-// counter counts the requests of a controller, except watches and leases.
-type counter struct {
-	next http.RoundTripper
-	n    *atomic.Int64
-}
-
-// RoundTrip implements http.RoundTripper.
-func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Query().Get("watch") == "" {
-		c.n.Add(1)
-	}
-	return c.next.RoundTrip(req)
-}
-
-// TestDriftAtRest: a release without changes costs no requests. A requested reconciliation costs
-// only its acknowledgement.
-func TestDriftAtRest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	t.Parallel()
-	var asked atomic.Int64
-	w := newWorld(t)
-	mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper { return counter{next, &asked} }})
-	hr := w.drifting(helmv2.DriftDetectionEnabled, mine)
-	// The watches have started, and changes after the install have been compared.
-	w.noticed(hr, w.deployed("app"))
-	w.ask(hr, "first")
-	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "first" })
-	w.quiet(hr)
-	before := asked.Load()
-	w.ask(hr, "second")
-	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "second" })
-	w.quiet(hr)
-	if n := asked.Load() - before; n != 1 {
-		t.Errorf("%d requests for a look at a release at rest", n)
-	}
-	if _, requeue := w.reconciled(hr); requeue < 30*time.Minute {
-		t.Errorf("a release at rest is requeued after %s", requeue)
-	}
-}
-
 // TestDriftReadOnce: a controller that starts reads the newest revision once, to decide
 // and to compare its objects.
 func TestDriftReadOnce(t *testing.T) {
