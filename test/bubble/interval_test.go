@@ -56,7 +56,7 @@ func TestAtRest(t *testing.T) {
 	})
 }
 
-// TestInterval: a change that no watch shows is noticed after the interval.
+// TestInterval: a change that no watch shows is noticed after the interval, or on request.
 func TestInterval(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.start()
@@ -70,6 +70,12 @@ func TestInterval(t *testing.T) {
 			if took := w.untilMessage("app", message); took < 49*time.Minute || took > 50*time.Minute+time.Second {
 				t.Errorf("upgrade %d begins after %s", i, took)
 			}
+		}
+		w.untilReady(hr)
+		edit(w, cm, func(cm *corev1.ConfigMap) { cm.Data["message"] = "four" })
+		w.ask(hr, "now")
+		if took := w.untilMessage("app", "four"); took > 5*time.Second {
+			t.Errorf("the requested upgrade begins after %s", took)
 		}
 	})
 }

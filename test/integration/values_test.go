@@ -106,31 +106,6 @@ func TestValuesFromWatchedObjects(t *testing.T) {
 	}
 }
 
-func TestValuesFromUnwatchedObject(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	// Not parallel: a ClusterReleasePolicy of another test enqueues all HelmReleases.
-	w := newWorld(t)
-	w.publish("plain", "1.0.0", configMapChart(t, "1.0.0"))
-	cm := w.values("plain-values", nil, map[string]string{"values.yaml": "message: one"})
-	hr := w.release("plain", nil, from(helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: "plain-values"}))
-	w.untilAtRest(hr)
-	cm.Data["values.yaml"] = "message: two"
-	w.must(suite.client.Update(t.Context(), cm))
-	// A watched object that changes later is received later.
-	w.settleConfigs(hr, w.values("later", watched(), nil))
-	if newest(hr) != 1 {
-		t.Errorf("revision %d: this object is not watched", newest(hr))
-	}
-	w.wantData("plain", "one", "none")
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "now"}
-	})
-	w.untilRevision(hr, 2)
-	w.wantData("plain", "two", "none")
-}
-
 func TestMissingValues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
