@@ -84,14 +84,6 @@ func (p *proxied) stop(t *testing.T) (resume func()) {
 	return func() { cancel(); <-done }
 }
 
-// connect makes requests of the bench pass a proxy.
-func (b *bench) connect(p *proxied) {
-	b.t.Helper()
-	var err error
-	b.conn, err = cluster.Connect(p.config)
-	b.must(err)
-}
-
 // TestInterruptedElsewhere: an action in another cluster is interrupted if that does not answer.
 // The outage has the address of the cluster and its start. It may last 30 s, because the timeout of
 // the action is shorter.
