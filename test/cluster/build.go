@@ -54,7 +54,7 @@ func kubernetesFlags() string {
 func kubeletProduct() product {
 	return product{
 		name: kubelet, what: "the kubelet (Kubernetes " + kubernetesVersion + ")", pkg: "./kubelet",
-		 sources: []string{"kubelet/*.go"}, ldflags: kubernetesFlags(),
+		sources: []string{"kubelet/*.go"}, ldflags: kubernetesFlags(),
 	}
 }
 
