@@ -33,6 +33,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -117,8 +120,9 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 	if s.wrap != nil {
 		config.Wrap(s.wrap)
 	}
-	mgr, err := ctrl.NewManager(config, opts)
+	inner, err := ctrl.NewManager(config, opts)
 	w.must(err)
+	mgr := &manager{Manager: inner}
 	m, err := metrics.New(prometheus.NewRegistry())
 	w.must(err)
 	charts := chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w, Timeout: cmp.Or(s.downloadTimeout, time.Minute)}, MaxBytes: 1 << 20})
@@ -138,6 +142,7 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 	// The controller is stopped after the test, whose context has ended then.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	done := make(chan error, 1)
+	mgr.started.Store(true)
 	go func() { done <- mgr.Start(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
@@ -148,4 +153,25 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 	})
 	w.Cleanup(stop)
 	return stop
+}
+
+// manager starts controllers that are added while it runs, such as that of Operations, when nothing
+// else goes on. Otherwise one may start before it has all of its watches. It holds its lock then until
+// its cache is filled, which takes time, and time stands still while the next watch waits for the lock.
+type manager struct {
+	ctrl.Manager
+
+	started atomic.Bool
+}
+
+// Add implements ctrl.Manager.
+func (m *manager) Add(r ctrlmanager.Runnable) error {
+	if _, is := r.(ctrlcontroller.Controller); !is || !m.started.Load() {
+		return m.Manager.Add(r)
+	}
+	time.AfterFunc(time.Nanosecond, func() {
+		// A manager that has stopped takes no runnables.
+		_ = m.Manager.Add(r)
+	})
+	return nil
 }

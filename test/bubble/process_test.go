@@ -112,8 +112,10 @@ func TestTokenAfterDeath(t *testing.T) {
 		w.untilReady(hr)
 		time.Sleep(time.Minute)
 		isDead := w.dies(func(req *http.Request) bool {
-			w.read(hr)
-			return hr.Annotations[helmv2.AnnotationHandled] != ""
+			// The requests of the controller are concurrent with the test, which uses hr.
+			now := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}}
+			w.read(now)
+			return now.Annotations[helmv2.AnnotationHandled] != ""
 		})
 		w.annotate(hr, helmv2.AnnotationTestAt, "one")
 		w.until("the death", isDead)
