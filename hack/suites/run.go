@@ -93,10 +93,10 @@ func environment() []string {
 }
 
 // becomeSubreaper makes this process the parent of processes whose own parent has ended, such as
-// those of a test cluster, so that their processor time counts.
+// the processes of a test cluster, so that their processor time counts.
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// reap waits for children that have ended. Other children go on.
+// reap waits for children that have ended. Other children continue.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {

@@ -88,7 +88,7 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestRecord: the results replace those of the run before.
+// TestRecord: the results replace the results of the previous run.
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(path, []byte("before\n"+recordStart+"old\n"+recordEnd+"after\n"), 0o600); err != nil {

@@ -29,7 +29,7 @@ const (
 	alone = "^TestAggregatedAPIAway$"
 )
 
-// table has all suites by name. Those of `make test` use -short.
+// table has all suites by name. The suites of `make test` use -short.
 func table() map[string]suite {
 	return map[string]suite{
 		"vet":         {steps: []step{command("go vet ./... && go vet -tags=reference ./test/e2e")}},

@@ -77,7 +77,7 @@ func TestSlotOfSlowServer(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			conn := w.conn // it is that of another cluster
+			conn := w.conn // to another cluster
 			if own {
 				var err error
 				if conn, err = cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{}); err != nil {

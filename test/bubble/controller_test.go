@@ -63,7 +63,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/worker"
 )
 
-// The delays are those of the flags' defaults, but for the jitter.
+// The delays are the defaults of the flags, except for the jitter.
 const (
 	minRetryDelay = 5 * time.Second
 	maxRetryDelay = 15 * time.Minute
@@ -80,7 +80,7 @@ type settings struct {
 	concurrent, jitter int
 	downloadTimeout    time.Duration
 	notifications      *events.Sender
-	// wrap, if set, wraps the transport of all requests, and forReleases that of other clusters.
+	// wrap, if set, wraps the transport of all requests, and forReleases the transport for other clusters.
 	wrap, forReleases transport.WrapperFunc
 	// lostLease is true if the manager ends with an error because it has lost its lease.
 	lostLease bool
@@ -155,7 +155,7 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 	return stop
 }
 
-// manager starts controllers that are added while it runs, such as that of Operations, when nothing
+// manager starts controllers that are added while it runs, such as the Operation controller, when nothing
 // else goes on. Otherwise one may start before it has all of its watches. It holds its lock then until
 // its cache is filled, which takes time, and time stands still while the next watch waits for the lock.
 type manager struct {

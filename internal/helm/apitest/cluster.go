@@ -66,7 +66,7 @@ func (w *Server) Offer(gv string, entries ...string) {
 	}
 }
 
-// Withdraw does not serve a group and version any more. Its objects stay, and its watches end.
+// Withdraw stops serving a group and version. Its objects stay, and its watches end.
 func (w *Server) Withdraw(gv string) {
 	w.Mu.Lock()
 	delete(w.Offered, gv)

@@ -58,7 +58,7 @@ func (m fieldManagers) apply(before, object map[string]any, req *http.Request) (
 	return contentOf(applied), nil
 }
 
-// liveObject returns the object before a write. That of a new one is empty.
+// liveObject returns the object before a write; empty if the write creates it.
 func liveObject(before map[string]any, next *unstructured.Unstructured) *unstructured.Unstructured {
 	if before != nil {
 		return &unstructured.Unstructured{Object: deepCopy(before)}

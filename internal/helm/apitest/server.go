@@ -263,7 +263,7 @@ func readBody(req *http.Request) (map[string]any, error) {
 	}
 	if req.Header.Get("Content-Type") != runtime.ContentTypeProtobuf {
 		object := map[string]any{}
-		// Integers stay integers, so that they are equal to those of typed objects.
+		// Integers stay integers, so that they equal the integers of typed objects.
 		return object, utiljson.Unmarshal(raw, &object)
 	}
 	typed, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
