@@ -39,9 +39,9 @@ type product struct {
 }
 
 // Every flag is part of the Go build cache's key for a few thousand packages. After a change of a
-// flag, or a build of the same packages elsewhere without -trimpath, the next build starts from
-// nothing.
-var buildFlags = []string{"-trimpath", "-buildvcs=false"}
+// flag, or a build of the same packages elsewhere with other flags, the next build starts from
+// nothing. They are the flags of the Makefile.
+var buildFlags = []string{"-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"}
 
 // kubernetesFlags set the version of a Kubernetes executable.
 func kubernetesFlags() string {
