@@ -59,7 +59,7 @@ test-unit: ## Run the tests that need no cluster, for daily work.
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@$(SUITES) integration
 
-LONG := vet race-all integration-long alone e2e failover restarts guides page chaos attacks launcher node reference
+LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference
 
 test-long: cluster-build build build-race run-build chaos-build attacks-build ## Run everything, with the race detector, and write the result into docs/reliability.md.
 	@$(SUITES) -strict -record docs/reliability.md $(LONG)

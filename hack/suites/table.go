@@ -42,7 +42,9 @@ func table() map[string]suite {
 			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -short -count=1 -timeout=10m ./test/page"),
 		}},
 
-		"race-all":         {steps: []step{command("CGO_ENABLED=1 go test -race -vet=off -ldflags='-s -w' -timeout=60m " + unitPackages)}, minutes: 45},
+		// Long tests enumerate orders and inputs. The race detector makes them 10 times longer.
+		"race-all":         {steps: []step{command("CGO_ENABLED=1 go test -race -short -vet=off -ldflags='-s -w' -timeout=60m " + unitPackages)}, minutes: 15},
+		"unit-long":        {steps: []step{command("go test -vet=off -ldflags='-s -w' -timeout=60m " + unitPackages)}, minutes: 15},
 		"integration-long": {steps: []step{test{pkg: "test/integration", race: true, flags: []string{side, "-test.skip=" + alone}}.step}, minutes: 20},
 		"alone":            {steps: []step{test{pkg: "test/integration", race: true, flags: []string{"-test.run=" + alone}}.step}, minutes: 3, paths: []string{"internal/controller/capabilities", "internal/helm/kinds"}},
 		"e2e":              {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.parallel=4", "-test.skip=" + failover + "|" + restarts}}.step}, minutes: 7, paths: []string{"test/e2e", "internal/inputs", "internal/helm", "config/samples"}},
