@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -187,9 +189,9 @@ func (f *Fence) age() time.Duration {
 	return max(now.Sub(f.renewed), now.Round(0).Sub(f.renewed.Round(0)))
 }
 
-// Guard returns a transport that sends writes through next when the fence is open. Reads and
-// events, which a leader records at its shutdown, are always sent. Transports that repeat requests
-// must wrap it.
+// Guard returns a transport that sends writes through next when the fence is open. Reads, dry runs
+// and events, which a leader records at its shutdown, are always sent. Transports that repeat
+// requests must wrap it.
 func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper { return &guard{fence: f, next: next} }
 
 type guard struct {
@@ -202,7 +204,7 @@ func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if unfenced(req) {
+	if unfenced(req) || isDryRun(req) {
 		return g.next.RoundTrip(req)
 	}
 	if err := g.fence.enter(req.Context()); err != nil {
@@ -217,6 +219,12 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func isRead(req *http.Request) bool {
 	return req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
+}
+
+// isDryRun reports whether a request changes nothing, though its method is that of a write. Another
+// value, or a field in the body, does not count.
+func isDryRun(req *http.Request) bool {
+	return slices.Equal(req.URL.Query()["dryRun"], []string{metav1.DryRunAll})
 }
 
 // unfenced reports whether a request is a read or writes an event.

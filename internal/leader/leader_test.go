@@ -176,14 +176,17 @@ func TestWaitEndsWithRequest(t *testing.T) {
 	}
 }
 
-// TestUnfenced: reads and events pass a closed fence.
+// TestUnfenced: reads, dry runs and events pass a closed fence.
 func TestUnfenced(t *testing.T) {
 	t.Parallel()
 	for request, pass := range map[string]bool{
 		"GET " + secret: true, "HEAD " + secret: true, "OPTIONS " + secret: true,
 		"POST /api/v1/namespaces/n/events": true, "PATCH /api/v1/namespaces/n/events/e": true,
 		"POST /apis/events.k8s.io/v1/namespaces/n/events": true,
+		"PATCH " + secret + "?fieldManager=a&dryRun=All":  true, "POST " + secret + "?dryRun=All": true,
 		"PUT " + secret:                          false,
+		"PUT " + secret + "?dryRun=":             false,
+		"PUT " + secret + "?dryRun=All&dryRun=":  false,
 		"POST /api/v1/namespaces/events/secrets": false,
 		"DELETE /api/v1/namespaces/events":       false,
 		"PATCH /api/v1/nodes/events":             false,
