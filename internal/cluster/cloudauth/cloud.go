@@ -23,7 +23,8 @@ type Cluster struct {
 	Resource string
 	// Address is the URL of the API server; empty to look it up.
 	Address string
-	// CA is the certificate authority of the API server in PEM; empty to look it up.
+	// CA is the certificate authority of the API server in PEM; empty to look it up. It is always
+	// looked up if the identity is the controller.
 	CA string
 	// Audiences are the audiences of the ServiceAccount's token; empty for the provider's
 	// default.
@@ -149,7 +150,8 @@ func (c *Cluster) options() []auth.Option {
 }
 
 // confirm rejects an address that differs from the one of the cloud if the identity is the
-// controller. The author of the address could receive the controller's token.
+// controller. The author of the address could receive the controller's token, and the author of a CA,
+// too, on the way to the address of the cloud: so the CA is that of the cloud.
 func (c *Cluster) confirm(a Access) (Access, error) {
 	if !c.isController() {
 		return a, nil
@@ -157,9 +159,6 @@ func (c *Cluster) confirm(a Access) (Access, error) {
 	if c.Address != "" && server(c.Address) != server(a.Address) {
 		return Access{}, fmt.Errorf("key 'address' differs from the address in the cloud, %s: "+
 			"without serviceAccountName, requests are sent to that only", a.Address)
-	}
-	if c.CA != "" {
-		a.CA = []byte(c.CA)
 	}
 	return a, nil
 }

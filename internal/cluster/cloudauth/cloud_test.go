@@ -109,12 +109,12 @@ func TestGet(t *testing.T) {
 		"Controller": {
 			reason: "the address of the cloud is used", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "https://FAR:6443/x", CA: "ours"},
 			tokens: []string{`controller [one] "r" "" ""`, `controller [two] "r" "" ""`},
-			want:   Access{Address: "far:6443", CA: []byte("ours"), Token: "hidden-2", Expires: time.Unix(500, 0)},
+			want:   Access{Address: "far:6443", CA: []byte("theirs"), Token: "hidden-2", Expires: time.Unix(500, 0)},
 		},
 		"ControllerAzure": {
 			reason: "Azure selects one of several addresses", cluster: Cluster{Provider: "azure", Resource: "r", Address: "far:6443", CA: "ours"},
 			tokens: []string{`controller [one] "r" "far:6443" ""`, `controller [two] "r" "far:6443" ""`},
-			want:   Access{Address: "far:6443", CA: []byte("ours"), Token: "hidden-2", Expires: time.Unix(500, 0)},
+			want:   Access{Address: "far:6443", CA: []byte("theirs"), Token: "hidden-2", Expires: time.Unix(500, 0)},
 		},
 		"OtherAddress": {
 			reason: "the token of the controller is sent to an address of the cloud only", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "evil:6443"},
