@@ -24,7 +24,8 @@ type lookups struct {
 	resolve func(ctx context.Context, host string) ([]string, error)
 }
 
-// answer implements worker.Answer. Only reads of objects and of lists of APIs are sent.
+// answer implements worker.Answer. Only reads of objects and of lists of APIs are sent, and no watches:
+// they would not end.
 func (l *lookups) answer(ctx context.Context, name string, request []byte) ([]byte, error) {
 	if name == FunctionResolve && l.resolve != nil {
 		addresses, err := l.resolve(ctx, string(request))
@@ -39,6 +40,9 @@ func (l *lookups) answer(ctx context.Context, name string, request []byte) ([]by
 	}
 	if !readable(get.Path) {
 		return nil, fmt.Errorf("%w: %s is not the path of an object", errRequest, get.Path)
+	}
+	if query, err := url.ParseQuery(get.Query); err != nil || query.Has("watch") {
+		return nil, fmt.Errorf("%w: the query %q may watch", errRequest, get.Query)
 	}
 	if l.config.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -90,6 +94,7 @@ func (l *lookups) send(ctx context.Context, get Get) (*http.Response, error) {
 }
 
 // readable reports whether a path is that of an object, of a list of objects, or of a list of APIs.
+// Below watch are the objects of a watch.
 func readable(p string) bool {
 	if path.Clean(p) != p || strings.ContainsAny(p, "%\\") {
 		return false
@@ -101,6 +106,9 @@ func readable(p string) bool {
 	case len(parts) >= 3 && parts[0] == "apis":
 		parts = parts[3:]
 	default:
+		return false
+	}
+	if len(parts) > 0 && parts[0] == "watch" {
 		return false
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {

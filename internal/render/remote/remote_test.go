@@ -290,6 +290,7 @@ func TestReadable(t *testing.T) {
 		"/api/v1/namespaces/prod/secrets": true, "/apis/apps/v1/namespaces/prod/deployments/web": true, "/apis/g/v1/things/one": true,
 		"/version": false, "/": false, "": false, "/healthz": false, "/api": false, "/apis/apps": false, "/metrics": false,
 		"/api/v1/namespaces/prod/pods/web/log": false, "/api/v1/namespaces/prod/services/web/proxy/x": false, "/api/v1/nodes/n/proxy": false,
+		"/api/v1/watch/secrets": false, "/apis/apps/v1/watch/deployments": false, "/apis/apps/v1/watch/namespaces/prod/deployments": false,
 		"/api/v1/namespaces/../secrets": false, "/api/v1//secrets": false, "/api/v1/secrets/": false, "/api/v1/%2e%2e/x": false, `/api/v1/..\\x`: false,
 	} {
 		if readable(path) != want {
@@ -322,8 +323,9 @@ func TestLookups(t *testing.T) {
 			}, nil
 		}),
 	}}
+	query := "limit=1"
 	ask := func(name, path string) (Answer, error) {
-		request, err := EncodeGet(Get{Path: path, Query: "limit=1", Accept: "application/json"})
+		request, err := EncodeGet(Get{Path: path, Query: query, Accept: "application/json"})
 		message, err := l.answer(t.Context(), name, must(t, request, err))
 		if err != nil {
 			return Answer{}, err
@@ -340,6 +342,12 @@ func TestLookups(t *testing.T) {
 	if _, err := ask(FunctionGet, "/api/v1/namespaces/prod/pods/a/exec"); !errors.Is(err, errRequest) {
 		t.Errorf("a subresource: %v", err)
 	}
+	for _, query = range []string{"watch=true", "limit=1&watch=1", "watch", "%77atch=true", "watch=false&watch=true", "a;watch=true"} {
+		if _, err := ask(FunctionGet, "/api/v1/namespaces/prod/secrets"); !errors.Is(err, errRequest) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	query = "limit=1"
 	if _, err := l.answer(t.Context(), FunctionResolve, []byte("host")); !errors.Is(err, errRequest) {
 		t.Errorf("a host: %v", err)
 	}
