@@ -255,7 +255,7 @@ func (x *comparison) responsible(f field) entry {
 // drifted describes a field and the manager that changed it, with secrets masked.
 func (x *comparison) drifted(f field, by entry) release.DriftedField {
 	d := release.DriftedField{
-		Path: formatPath(f.path), Pointer: formatPointer(f.tokens), Kind: release.DriftChanged,
+		Path: redact(x.Redact).text(formatPath(f.path)), Pointer: redact(x.Redact).pointer(f.tokens), Kind: release.DriftChanged,
 		Want: redact(x.Redact).show(f.want), Have: redact(x.Redact).show(f.have),
 		Manager: by.manager, Operation: by.operation, Subresource: by.subresource, Time: by.time,
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // TestSecretsAreNotShown: the reported fields of a Secret contain none of its values, plain or
@@ -165,6 +167,27 @@ func TestRedacted(t *testing.T) {
 	_, fields, err := compareRefused(Case{Desired: object("", "", "other"), Live: object("kubectl", "Update", "open sesame"), Redact: hide})
 	if err != nil || len(fields) != 1 || fields[0].Have != `"***"` {
 		t.Errorf("%+v, %v", fields, err)
+	}
+}
+
+// TestRedactedPaths: secrets are removed from paths, and a pointer with a secret is left out.
+func TestRedactedPaths(t *testing.T) {
+	t.Parallel()
+	hide := func(s string) string { return strings.ReplaceAll(s, "open/sesame", "***") }
+	object := func(manager, operation, data string) *unstructured.Unstructured {
+		return decode(t, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"`+manager+`","operation":"`+operation+`","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:open/sesame":{}}}}]},"data":{"open/sesame":"`+data+`"}}`))
+	}
+	desired, live := object("", "", "one"), object("kubectl", "Update", "two")
+	d, err := Compare(Case{Desired: desired, Live: live, DryRun: object("helm-controller", "Apply", "one"), Redact: hide})
+	_, refused, errRefused := compareRefused(Case{Desired: desired, Live: live, Redact: hide})
+	answered, errAnswered := Answered(live, desired, hide)
+	if err := errors.Join(err, errRefused, errAnswered); err != nil {
+		t.Fatal(err)
+	}
+	for _, fields := range [][]release.DriftedField{d.Fields, refused, answered} {
+		if len(fields) != 1 || !strings.HasPrefix(fields[0].Path, ".data") || !strings.Contains(fields[0].Path, "***") || strings.Contains(fields[0].Path, "sesame") || fields[0].Pointer != "" {
+			t.Errorf("%+v", fields)
+		}
 	}
 }
 

@@ -138,7 +138,7 @@ func (x *fallback) differs(op string, tokens []string, want, have any) {
 	}
 	x.operations = append(x.operations, operation{Op: op, Path: formatPointer(tokens), Value: want})
 	f := release.DriftedField{
-		Path: "." + strings.Join(tokens, "."), Pointer: formatPointer(tokens), Kind: release.DriftChanged,
+		Path: redact(x.Redact).text("." + strings.Join(tokens, ".")), Pointer: redact(x.Redact).pointer(tokens), Kind: release.DriftChanged,
 		Want: redact(x.Redact).show(want), Have: redact(x.Redact).show(have),
 		Manager: x.by.manager, Operation: x.by.operation, Subresource: x.by.subresource, Time: x.by.time,
 	}

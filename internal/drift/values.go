@@ -42,6 +42,16 @@ func (r redact) text(s string) string {
 	return r(s)
 }
 
+// pointer returns a JSON pointer, empty if a token has a secret: such a pointer would select nothing.
+func (r redact) pointer(tokens []string) string {
+	for _, t := range tokens {
+		if r.text(t) != t {
+			return ""
+		}
+	}
+	return formatPointer(tokens)
+}
+
 // show returns a value as text, empty for null. Secrets are removed before the text is cut, because
 // a part of a secret would not be recognized.
 func (r redact) show(v any) string {

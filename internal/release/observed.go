@@ -270,7 +270,7 @@ type DriftedField struct {
 	// Path is the path in readable form: ".spec.template.spec.containers[name="app"].image".
 	Path string
 	// Pointer is the JSON pointer to the field in the live object, as in an ignore rule:
-	// "/spec/template/spec/containers/0/image".
+	// "/spec/template/spec/containers/0/image". It is empty if the path has a secret.
 	Pointer string
 	// Kind of difference.
 	Kind DriftKind
