@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -112,6 +113,10 @@ func (k *objectState) refresh(ctx context.Context, info *resource.Info, request 
 	switch {
 	case err != nil:
 		k.failed(server, err)
+		return
+	case live == nil && readiness.Expires(desired):
+		// It has ended, and must not run again.
+		k.skipped = true
 		return
 	case live == nil:
 		k.found = &finding{info: info, body: desired, removed: true}

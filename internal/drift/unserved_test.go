@@ -60,6 +60,8 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
+const notFound answers = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+
 // clientOf returns a client whose requests are answered by a transport.
 func clientOf(t *testing.T, transport http.RoundTripper) *rest.RESTClient {
 	t.Helper()
@@ -80,7 +82,7 @@ func TestKindEndsMeanwhile(t *testing.T) {
 		answer  answers
 		removed bool
 	}{
-		"Removed":  {`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`, true},
+		"Removed":  {notFound, true},
 		"Unserved": {"404 page not found\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +99,30 @@ func TestKindEndsMeanwhile(t *testing.T) {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})
+	}
+}
+
+// TestExpiredJob: a Job that the cluster deletes after its end is not missed, and not read again.
+// Other Jobs are.
+func TestExpiredJob(t *testing.T) {
+	t.Parallel()
+	for spec, removed := range map[string]bool{
+		`{"ttlSecondsAfterFinished":0}`: false, `{"ttlSecondsAfterFinished":600}`: false,
+		`{}`: true, `{"ttlSecondsAfterFinished":null}`: true,
+	} {
+		info := infoOf("Job", "migrate")
+		info.Client, info.Object = clientOf(t, notFound), decode(t, []byte(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"migrate"},"spec":`+spec+`}`))
+		d := NewDetector(time.Now)
+		request := Request{Release: types.NamespacedName{Name: "web"}, Revision: "1", Objects: func(context.Context) ([]*resource.Info, []release.Object, error) {
+			return []*resource.Info{info}, nil, nil
+		}}
+		found, err := d.Detect(t.Context(), request)
+		if err != nil || found.Removed() != removed || len(found.Errors) > 0 || len(found.Excluded) > 0 {
+			t.Errorf("%s: %+v, %v", spec, found, err)
+		}
+		if again := len(d.stateOf(request.Release, "1").stale(request, time.Now())); removed != (again == 1) {
+			t.Errorf("%s: %d objects are read again", spec, again)
+		}
 	}
 }
 

@@ -58,3 +58,13 @@ func trueCondition(object *unstructured.Unstructured, kind string) map[string]an
 	}
 	return nil
 }
+
+// Expires reports whether an object is a Job that the cluster deletes some time after its end, maybe
+// between two reads. If such a Job is gone, it has ended.
+func Expires(u *unstructured.Unstructured) bool {
+	if u.GetKind() != "Job" || u.GroupVersionKind().Group != batchv1.GroupName {
+		return false
+	}
+	seconds, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "ttlSecondsAfterFinished")
+	return seconds != nil
+}

@@ -185,13 +185,7 @@ func get(info *resource.Info) (*unstructured.Unstructured, error) {
 	return live, nil
 }
 
-// expires reports whether an object is a Job that the cluster deletes after its end, maybe
-// between two reads. If such a Job is gone, it has ended.
 func expires(object runtime.Object) bool {
 	u, ok := object.(*unstructured.Unstructured)
-	if !ok || u.GetKind() != "Job" {
-		return false
-	}
-	_, found, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "ttlSecondsAfterFinished")
-	return found
+	return ok && readiness.Expires(u)
 }

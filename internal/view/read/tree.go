@@ -176,7 +176,10 @@ func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) (dr
 		if d.GetKind() != o.Kind || d.GetName() != o.Name || d.GroupVersionKind().Group != o.Group || d.GetNamespace() != "" && d.GetNamespace() != o.Namespace {
 			continue
 		}
-		if live == nil {
+		switch {
+		case live == nil && readiness.Expires(&d):
+			return "no", nil
+		case live == nil:
 			return "yes", nil
 		}
 		if fields = drift.Differing(live.Object, drift.Normalize(&d).Object); len(fields) == 0 {
