@@ -6,6 +6,8 @@ package inputs
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -22,6 +24,15 @@ const (
 	// branch or tag with a digest.
 	maxSourceRevision = 512
 )
+
+// CheckName returns a terminal *release.Blocked for a name that cannot be the value of a label. It must
+// be called before an object is written for the HelmRelease.
+func CheckName(hr *helmv2.HelmRelease) error {
+	if n := len(hr.Name); n > validation.LabelValueMaxLength {
+		return unsupported("metadata.name has %d characters, more than %d: it is the value of a label of all objects; use a shorter name", n, validation.LabelValueMaxLength)
+	}
+	return nil
+}
 
 // checkLimits returns a terminal *release.Blocked for the first list or text of a spec that exceeds
 // its limit.

@@ -84,6 +84,24 @@ func TestSpecLimits(t *testing.T) {
 	}
 }
 
+// TestLongName: a name that is no value of a label is rejected before anything is read.
+func TestLongName(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		63: "exactly one of spec.chart and spec.chartRef must be set",
+		64: "metadata.name has 64 characters, more than 63: it is the value of a label of all objects; use a shorter name",
+	} {
+		hr := app(func(hr *helmv2.HelmRelease) { hr.Name = strings.Repeat("a", n) })
+		if n <= 63 {
+			hr.Spec.ChartRef, hr.Spec.Chart = nil, nil
+		}
+		_, err := NewResolver(nil, nil, nil).Resolve(t.Context(), hr, release.Suspension{})
+		if got := blocked(t, err); got.Message != want || !got.Terminal || got.Reason != helmv2.ReasonUnsupportedField {
+			t.Errorf("%d: %+v", n, got)
+		}
+	}
+}
+
 // TestReadyExprLimits: the expressions of all dependencies have one limit.
 func TestReadyExprLimits(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,9 @@ func (r *Resolver) checkSpec(hr *helmv2.HelmRelease) error {
 		// The CRD validates this, but an older CRD may be installed.
 		return unsupported("exactly one of spec.chart and spec.chartRef must be set")
 	}
+	if err := CheckName(hr); err != nil {
+		return err
+	}
 	if err := checkLimits(&hr.Spec); err != nil {
 		return err
 	}

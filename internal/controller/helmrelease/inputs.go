@@ -113,6 +113,9 @@ func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reco
 
 // ensureChart makes the HelmChart of spec.chart, if policies allow it.
 func (i *inputReader) ensureChart(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	if err := inputs.CheckName(rec.hr); err != nil {
+		return rec, err
+	}
 	if rec.hr.HasChartTemplate() {
 		if err := i.policies.Admit(ctx, rec.hr, inputs.WantedHelmChart(rec.hr)); err != nil {
 			return rec, err

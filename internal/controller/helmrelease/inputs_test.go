@@ -4,10 +4,13 @@
 package helmrelease
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -118,5 +121,17 @@ func TestActionsHoldTheirChart(t *testing.T) {
 		if _, err := r.inputs.withChart(t.Context(), &helmv2.HelmRelease{}, want, a); err != nil {
 			t.Errorf("%s needs no chart and waits for one", release.Name(a))
 		}
+	}
+}
+
+// TestLongNameMakesNoHelmChart: a name that is no value of a label is rejected before policies are
+// asked and the HelmChart is applied.
+func TestLongNameMakesNoHelmChart(t *testing.T) {
+	t.Parallel()
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: strings.Repeat("a", 64)}}
+	hr.Spec.Chart = &helmv2.HelmChartTemplate{}
+	_, err := (&inputReader{}).ensureChart(t.Context(), reconciliation{hr: hr})
+	if blocked, ok := errors.AsType[*release.Blocked](err); !ok || !blocked.Terminal || blocked.Reason != helmv2.ReasonUnsupportedField {
+		t.Errorf("error %v", err)
 	}
 }
