@@ -4,6 +4,7 @@
 package apiretry
 
 import (
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -12,6 +13,10 @@ import (
 // settling is how long after a restart an API server may deny requests that it allows later: it
 // answers before it has read all roles and bindings.
 const settling = 30 * time.Second
+
+// faultAge is how long a fault is remembered. A request that waits for the server to answer again
+// notes its fault anew at least each longestRetryAfter.
+const faultAge = Budget
 
 // Faults holds when each server could not be reached last, and whether it answers again. It is shared
 // by the actions of a process, and may be used concurrently. The zero value is empty, and a nil one
@@ -36,6 +41,7 @@ func (f *Faults) note(server string, now time.Time) <-chan struct{} {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	maps.DeleteFunc(f.servers, func(_ string, last *fault) bool { return now.Sub(last.at) > faultAge })
 	last := f.servers[server]
 	if last == nil || last.ended() {
 		if f.servers == nil {

@@ -140,3 +140,25 @@ func TestPausesAfterFault(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultsAreForgotten: a server that nothing is sent to any more is forgotten, also if it never
+// answered.
+func TestFaultsAreForgotten(t *testing.T) {
+	t.Parallel()
+	var f Faults
+	now := time.Unix(1000, 0)
+	f.note("back", now)
+	f.answered("back")
+	f.note("gone", now)
+	used := f.note("used", now)
+	for range 3 {
+		now = now.Add(faultAge)
+		f.note("other", now)
+		if f.note("used", now) != used {
+			t.Error("the fault of a server that is used is forgotten")
+		}
+	}
+	if len(f.servers) != 2 {
+		t.Errorf("%d servers are known, want 2", len(f.servers))
+	}
+}

@@ -31,9 +31,6 @@ func (r *Reconciler) publish(ctx context.Context, rec reconciliation, d operatio
 	controller.LogChange(ctrl.LoggerFrom(ctx), message.ChangeOf(message.Operation, rec.op.Status.Conditions, rep.Status.Conditions))
 	if rep.Ended {
 		r.count(rec, d, rep.Status)
-		for i := range rec.jobs {
-			r.resumed.forget(client.ObjectKeyFromObject(&rec.jobs[i]))
-		}
 	}
 	if err := r.actor.perform(ctx, rec, written, d.Action); err != nil {
 		return unwritten(err)

@@ -37,8 +37,8 @@ type Reconciler struct {
 	// enqueue triggers a reconciliation of a HelmRelease.
 	enqueue func(types.NamespacedName)
 	now     func() time.Time
-	// written and resumed are the writes of Operations and of Jobs.
-	written, resumed *writes
+	// written are the writes of Operations.
+	written *writes
 }
 
 // errStale ends a reconciliation because the cache is stale.
@@ -54,7 +54,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	op := &opsv1alpha1.Operation{}
 	if err := r.client.Get(ctx, req.NamespacedName, op); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.written.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, err

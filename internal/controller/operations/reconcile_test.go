@@ -174,7 +174,7 @@ func benchNow() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) 
 
 // catchUp forgets all writes: the cache of this client is never stale.
 func (b *bench) catchUp() {
-	for _, w := range []*writes{b.r.written, b.r.resumed, b.r.observer.locked} {
+	for _, w := range []*writes{b.r.written, b.r.observer.resumed, b.r.observer.locked} {
 		w.replaced = nil
 	}
 }
@@ -589,11 +589,11 @@ func TestOperationStale(t *testing.T) {
 	if err := b.c.Update(t.Context(), op); err != nil {
 		t.Fatal(err)
 	}
-	if b.r.resumed.replaced[client.ObjectKeyFromObject(&jobs.Items[0])] == "" {
+	if b.r.observer.resumed.replaced[client.ObjectKeyFromObject(&jobs.Items[0])].version == "" {
 		t.Error("that it was let run is forgotten")
 	}
 	// The cache still has the former version.
-	b.r.resumed.record(&jobs.Items[0])
+	b.r.observer.resumed.record(&jobs.Items[0])
 	b.did = nil
 	result, err := b.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(op)})
 	if err != nil || result.RequeueAfter != controller.StaleRetry || len(b.did) > 0 {

@@ -148,7 +148,7 @@ func Add(mgr ctrl.Manager, o Options) (*Starter, error) {
 
 // newReconciler returns a Reconciler that reads through c and, past the cache, through live.
 func newReconciler(c client.Client, live client.Reader, as identities, o Options) *Reconciler {
-	written, locked, resumed := &writes{}, &writes{}, &writes{}
+	written, locked, resumed := &writes{now: o.Now}, &writes{now: o.Now}, &writes{now: o.Now}
 	observer := &observer{
 		client: c, live: live, hooks: o.Hooks, values: o.Values, identities: as, locks: o.Locks,
 		timeout: o.Timeout, clusterID: o.ClusterID, now: o.Now, locked: locked, resumed: resumed,
@@ -156,6 +156,6 @@ func newReconciler(c client.Client, live client.Reader, as identities, o Options
 	return &Reconciler{
 		client: c, events: o.Events, metrics: o.Metrics, locks: o.Locks, observer: observer,
 		actor:   &actor{client: c, observer: observer, written: written, locked: locked, resumed: resumed},
-		enqueue: o.Enqueue, now: o.Now, written: written, resumed: resumed,
+		enqueue: o.Enqueue, now: o.Now, written: written,
 	}
 }

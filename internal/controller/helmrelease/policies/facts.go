@@ -6,6 +6,7 @@ package policies
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,8 @@ const (
 	labelsAge = time.Minute
 	// unreadAge is how long a failed read is not repeated.
 	unreadAge = 5 * time.Second
+	// repositoryAge is how long a URL is remembered that is not asked for.
+	repositoryAge = 24 * time.Hour
 )
 
 // facts reads the objects that policies are compared with, as few times as possible.
@@ -51,6 +54,8 @@ type namespaceRead struct {
 // repositoryRead is the URL of a HelmRepository as of a version of a HelmChart.
 type repositoryRead struct {
 	repository, version, url string
+	// used is when it was asked for last.
+	used time.Time
 }
 
 // namespace returns the labels of a namespace, or why they are not known.
@@ -73,6 +78,8 @@ func (f *facts) namespace(ctx context.Context, name string) (labels map[string]s
 	if f.namespaces == nil {
 		f.namespaces = map[string]namespaceRead{}
 	}
+	now := f.now()
+	maps.DeleteFunc(f.namespaces, func(_ string, r namespaceRead) bool { return !now.Before(r.until) })
 	f.namespaces[name] = read
 	return read.labels, read.unread
 }
@@ -100,15 +107,23 @@ func (f *facts) locate(ctx context.Context, c policy.Chart, repository string, s
 			return c, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "Could not read HelmRepository '%s/%s', whose URL a policy restricts", key.Namespace, repository)
 		}
 		read = repositoryRead{repository: repository, version: version, url: repo.Spec.URL}
-		f.mu.Lock()
-		if f.repositories == nil {
-			f.repositories = map[types.NamespacedName]repositoryRead{}
-		}
-		f.repositories[key] = read
-		f.mu.Unlock()
 	}
+	f.remember(key, read)
 	c.URL = strings.TrimSuffix(read.url, "/") + c.URL
 	return c, nil
+}
+
+// remember stores the URL of a HelmRepository that was asked for.
+func (f *facts) remember(key types.NamespacedName, read repositoryRead) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.repositories == nil {
+		f.repositories = map[types.NamespacedName]repositoryRead{}
+	}
+	now := f.now()
+	maps.DeleteFunc(f.repositories, func(_ types.NamespacedName, r repositoryRead) bool { return now.Sub(r.used) > repositoryAge })
+	read.used = now
+	f.repositories[key] = read
 }
 
 // version returns the resourceVersion of a HelmChart; empty if it does not exist. A HelmChart that is

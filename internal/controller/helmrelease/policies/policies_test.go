@@ -217,3 +217,20 @@ func TestNotify(t *testing.T) {
 		t.Errorf("enqueued %v", keys)
 	}
 }
+
+// TestFactsAreForgotten: namespaces and HelmCharts that nothing asks for any more are forgotten.
+func TestFactsAreForgotten(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	f := c.facts
+	f.namespace(t.Context(), "gone")
+	f.remember(types.NamespacedName{Name: "gone"}, repositoryRead{})
+	for range 3 {
+		c.now = c.now.Add(repositoryAge)
+		f.namespace(t.Context(), "used")
+		f.remember(types.NamespacedName{Name: "used"}, repositoryRead{})
+	}
+	if len(f.namespaces) != 1 || len(f.repositories) != 1 {
+		t.Errorf("%d namespaces and %d HelmCharts are known, want 1 each", len(f.namespaces), len(f.repositories))
+	}
+}
