@@ -11,6 +11,7 @@
 //
 //	check.go        the checks of live objects: ready, with complete Jobs, done as a hook, gone
 //	job.go          the state of a Job
+//	claim.go        claims that no Pod uses yet
 //	observation.go  observations of objects in answers and events
 //	existence.go    Known, the state of one object from answers and events in any order. Only
 //	                Known decides whether an observation is newer than the known state, whether

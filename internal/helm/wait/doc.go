@@ -16,6 +16,7 @@
 //	results.go    apply results: answers to writes, which save the first read of a wait
 //	watches.go    watches that waits share
 //	inbox.go      subscriptions to objects, and their events
+//	classes.go    claims whose volumes are bound when a Pod needs them
 //	rules.go      the readiness checks of users, in CEL
 //	condition.go  the state that a wait waits for
 package wait

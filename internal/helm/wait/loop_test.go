@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -84,6 +85,31 @@ func TestWait(t *testing.T) {
 			reason: "a Job that the cluster keeps is missing", wait: (*client).WaitWithJobs, manifests: jobYAML,
 			want: "timeout waiting for: [Job/prod/migrate status: 'InProgress': not found]", after: time.Minute,
 		},
+		"UnusedClaim": {
+			reason: "no Pod needs the claim, as that of a CronJob", wait: (*client).Wait,
+			manifests: claimYAML, objects: map[string]string{claimPath: claimYAML, latePath: lateYAML},
+		},
+		"UsedClaim": {
+			reason: "its Pod has a node", wait: (*client).WaitWithJobs,
+			manifests: claimYAML, objects: map[string]string{claimPath: strings.Replace(claimYAML, "name: data", "name: data, annotations: {volume.kubernetes.io/selected-node: one}", 1), latePath: lateYAML},
+			want: "timeout waiting for: [PersistentVolumeClaim/prod/data status: 'InProgress': PVC is not Bound. phase: Pending]", after: time.Minute,
+		},
+		"ImmediateClaim": {
+			reason: "a volume is bound at once", wait: (*client).Wait,
+			manifests: claimYAML, objects: map[string]string{claimPath: claimYAML, latePath: strings.Replace(lateYAML, "WaitForFirstConsumer", "Immediate", 1)},
+			want: "timeout waiting for: [PersistentVolumeClaim/prod/data status: 'InProgress': PVC is not Bound. phase: Pending]", after: time.Minute,
+		},
+		"ClaimOfUnknownClass": {
+			reason: "the class may not be read", wait: (*client).Wait,
+			manifests: claimYAML, objects: map[string]string{claimPath: claimYAML, latePath: lateYAML},
+			refuse: func(_, path string) int {
+				if path == latePath {
+					return http.StatusForbidden
+				}
+				return 0
+			},
+			want: "timeout waiting for: [PersistentVolumeClaim/prod/data status: 'InProgress': PVC is not Bound. phase: Pending]", after: time.Minute,
+		},
 		"Deleted": {
 			reason: "what does not exist has been deleted", wait: (*client).WaitForDelete, manifests: bothYAML,
 		},
@@ -96,6 +122,10 @@ func TestWait(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
+			w.Offered = map[string][]string{
+				"v1":                {apitest.Entry("configmaps", "ConfigMap"), apitest.Entry("persistentvolumeclaims", "PersistentVolumeClaim")},
+				"storage.k8s.io/v1": {apitest.ClusterEntry("storageclasses", "StorageClass")},
+			}
 			for path, manifest := range tc.objects {
 				w.Put(path, apitest.Parse(t, manifest).Object)
 			}

@@ -19,7 +19,8 @@ type Options struct {
 	// Getter is the connection. Waits with the same connection share watches.
 	Getter  genericclioptions.RESTClientGetter
 	Watches *Watches
-	// Legacy selects the readiness checks of Helm 3. Clients and Log are for them.
+	// Legacy selects the readiness checks of Helm 3. Log is for them, and Clients also for reads of
+	// StorageClasses.
 	Legacy  bool
 	Clients func() (*kubernetes.Clientset, error)
 	Log     func(format string, args ...any)

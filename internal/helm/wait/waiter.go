@@ -22,6 +22,7 @@ type Waiter struct {
 	ctx context.Context //nolint:containedctx // a Waiter lives as long as one action
 	// results are the answers to writes that no wait has used yet.
 	results
+	classes classes
 	// cause is the diagnosis of the first wait that failed.
 	cause *release.Diagnosis
 }
@@ -97,9 +98,9 @@ func (w *Waiter) readyCondition(jobs bool) (condition, error) {
 		return legacy(w.ctx, w.Clients, w.Log, jobs)
 	}
 	if jobs {
-		return polled(withRules(w.Checks, readiness.ReadyWithJobs)), nil
+		return polled(withRules(w.Checks, w.withUnusedClaims(readiness.ReadyWithJobs))), nil
 	}
-	return polled(withRules(w.Checks, readiness.Ready)), nil
+	return polled(withRules(w.Checks, w.withUnusedClaims(readiness.Ready))), nil
 }
 
 // wait returns when the condition holds or cannot hold any more.

@@ -22,11 +22,16 @@ import (
 )
 
 const (
-	jobPath  = "/apis/batch/v1/namespaces/prod/jobs/migrate"
-	jobYAML  = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\n"
-	oneYAML  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
-	onePath  = "/api/v1/namespaces/prod/configmaps/one"
-	bothYAML = jobYAML + "---\n" + oneYAML
+	jobPath = "/apis/batch/v1/namespaces/prod/jobs/migrate"
+	jobYAML = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\n"
+	oneYAML = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+	onePath = "/api/v1/namespaces/prod/configmaps/one"
+	// claimYAML is a claim that waits for a Pod, and lateYAML its class.
+	claimPath = "/api/v1/namespaces/prod/persistentvolumeclaims/data"
+	claimYAML = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: late}\nstatus: {phase: Pending}\n"
+	latePath  = "/apis/storage.k8s.io/v1/storageclasses/late"
+	lateYAML  = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\nprovisioner: a\nvolumeBindingMode: WaitForFirstConsumer\n"
+	bothYAML  = jobYAML + "---\n" + oneYAML
 )
 
 // world is an API server with a connection and the watches through it.
@@ -68,6 +73,7 @@ func newClient(ctx context.Context, t *testing.T, w *world, manifests string, op
 	kc := kube.New(w.conn)
 	kc.Namespace, kc.Log = "prod", t.Logf
 	options.Getter, options.Watches, options.Now = w.conn, &w.watches, time.Now
+	options.Clients = kc.Factory.KubernetesClientSet
 	options.Secrets = func() []string { return nil }
 	options.HookRole = release.RoleHook
 	c := &client{Waiter: New(ctx, options), kube: kc}
