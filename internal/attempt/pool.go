@@ -179,8 +179,8 @@ func (p *Pool) started() bool {
 	return p.base != nil
 }
 
-// idle releases the slot of the caller. resume acquires a slot again, before all first ones. It cannot
-// be cancelled, because the task needs it to end.
+// idle releases the slot of the caller. resume acquires a slot again, before the first ones of its
+// namespace. It cannot be cancelled, because the task needs it to end.
 func (p *Pool) idle(namespace string, others []string) (resume func()) {
 	p.slots.Release(namespace, others...)
 	return func() { p.slots.Resume(namespace, others...) }

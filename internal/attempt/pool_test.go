@@ -315,7 +315,7 @@ func TestClustersShareSlots(t *testing.T) {
 	})
 }
 
-// TestResumeBeforeBegin: no new attempt gets a slot before a task that resumes.
+// TestResumeBeforeBegin: no new attempt of a namespace gets a slot before its task that resumes.
 func TestResumeBeforeBegin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -346,6 +346,53 @@ func TestResumeBeforeBegin(t *testing.T) {
 		if before != 1 || len(f.enqueuedKeys()) != 6 {
 			t.Errorf("%d began before the task resumed, %d of 6 ended", before, len(f.enqueuedKeys()))
 		}
+	})
+}
+
+// TestResumedTakeTurns: attempts that resume again and again, as those on an API server that answers
+// each write after two seconds do, leave one of the next slots to another namespace. A namespace whose
+// attempts keep all slots but one leaves that to others.
+func TestResumedTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 4)
+		slow := func(_ context.Context, idle func() func()) release.Outcome {
+			for range 100 {
+				time.Sleep(2 * time.Second)
+				resume := idle()
+				time.Sleep(10 * time.Millisecond)
+				resume()
+			}
+			return release.Outcome{}
+		}
+		for i := range 8 {
+			of := info(0)
+			of.Cluster = "far"
+			f.Begin(t.Context(), types.NamespacedName{Namespace: "hog", Name: fmt.Sprint(i)}, of, slow)
+		}
+		for range 10 {
+			time.Sleep(3 * time.Second)
+			announced := time.Now()
+			f.Begin(t.Context(), appKey, info(0), func(_ context.Context, idle func() func()) release.Outcome {
+				for range 3 {
+					if waited := time.Since(announced); waited > 2*time.Second {
+						t.Errorf("it has waited for %s", waited)
+					}
+					resume := idle()
+					time.Sleep(10 * time.Millisecond)
+					announced = time.Now()
+					resume()
+				}
+				return release.Outcome{}
+			})
+			synctest.Wait()
+			time.Sleep(10 * time.Second)
+			if _, ended := f.Ended(appKey); !ended {
+				t.Fatal("it has not ended")
+			}
+			f.Forget(appKey)
+		}
+		time.Sleep(time.Hour)
 	})
 }
 

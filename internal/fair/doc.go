@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fair shares a few slots between tenants. A slot is a worker process, or the right to run
-// an action. Slots cannot be taken back, so a tenant that keeps them for long is served after the
-// others.
+// an action or a reconciliation. Slots cannot be taken back. So tenants take turns, a tenant does
+// not get the last slot in addition to all others while another one waits, and of those that began
+// to wait together, the one that has used the least is served first.
+//
+// A request can be for several tenants, a namespace and another cluster. It takes the turn of its
+// namespace: a namespace with kubeconfigs for many clusters has one turn. The cluster counts for
+// what is held and used: one slow cluster of many namespaces does not get all slots.
 //
 //	semaphore.go  Semaphore: acquires and releases slots
 //	schedule.go   which request gets the next slot (pure)

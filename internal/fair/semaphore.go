@@ -54,8 +54,8 @@ func (s *Semaphore) Acquire(ctx context.Context, tenant string, others ...string
 	return context.Cause(ctx)
 }
 
-// Resume waits for a slot before all other callers. It is for callers that had one and need it again
-// to end.
+// Resume waits for a slot before other callers with the same tenant. It is for callers that had one
+// and need it again to end.
 func (s *Semaphore) Resume(tenant string, others ...string) {
 	<-s.enqueue(request{tenant: tenant, resumed: true, others: others})
 }
@@ -99,7 +99,8 @@ func (s *Semaphore) enqueue(r request) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	granted := make(chan struct{})
-	s.state.queue, s.granted = append(s.state.queue, r), append(s.granted, granted)
+	s.state.enqueue(r)
+	s.granted = append(s.granted, granted)
 	s.grant()
 	return granted
 }
@@ -112,30 +113,28 @@ func (s *Semaphore) withdraw(granted chan struct{}) bool {
 	if i < 0 {
 		return false
 	}
-	s.remove(i)
+	s.state.queue, s.granted = slices.Delete(s.state.queue, i, i+1), slices.Delete(s.granted, i, i+1)
+	s.grant() // the last free slot may have been kept for it
 	return true
 }
 
 // grant gives free slots to requests. The caller holds mu.
 func (s *Semaphore) grant() {
-	for {
-		i := s.state.next(s.now())
-		if i < 0 {
-			return
-		}
-		close(s.granted[i])
-		s.state.free--
-		s.count(s.state.queue[i].tenant, 1)
-		for _, t := range s.state.queue[i].others {
-			s.count(t, 1)
-		}
-		s.remove(i)
+	for i := s.state.next(s.now()); i >= 0; i = s.state.next(s.now()) {
+		s.grantTo(i)
 	}
 }
 
-// remove removes a request. The caller holds mu.
-func (s *Semaphore) remove(i int) {
-	s.state.queue, s.granted = slices.Delete(s.state.queue, i, i+1), slices.Delete(s.granted, i, i+1)
+// grantTo gives a slot to a request. The caller holds mu.
+func (s *Semaphore) grantTo(i int) {
+	r := s.state.queue[i]
+	close(s.granted[i])
+	s.granted = slices.Delete(s.granted, i, i+1)
+	s.state.dequeue(i)
+	s.count(r.tenant, 1)
+	for _, t := range r.others {
+		s.count(t, 1)
+	}
 }
 
 // count changes the number of slots of a tenant, and forgets tenants without usage. The caller holds

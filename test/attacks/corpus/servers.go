@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -40,8 +42,14 @@ func servers() []Attack {
 	compressed.Worst = true
 	endless := server("endless-list", secrets, pages, unusable("all pages together have more than 33554432 bytes"))
 	endless.Worst = true
+	slowWrites := server("slow-writes", every, nil, harmless())
+	slowWrites.Server, slowWrites.Edit = delayed, func(hr *helmv2.HelmRelease) {
+		Elsewhere(hr)
+		hr.Spec.Timeout = &metav1.Duration{Duration: time.Minute}
+	}
 	return []Attack{
 		server("silent", every, silent, unusable("no answer in time")),
+		slowWrites,
 		server("slow", every, drips, unusable("sends fewer than 65536 bytes a second")),
 		server("silent-lists", secrets, silent, unusable("has sent no answer within 15s")),
 		server("slow-discovery", discovery, drips, rejected(helmv2.ReasonInterrupted, "has been unavailable since")),
@@ -76,6 +84,21 @@ func replacing(on func(*http.Request) bool, answer http.HandlerFunc) func(http.H
 			next.ServeHTTP(rw, r)
 		})
 	}
+}
+
+// delayed returns a server that takes each write just long enough for its action to release its slot,
+// which it then needs again.
+func delayed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(2010 * time.Millisecond):
+			}
+		}
+		next.ServeHTTP(rw, r)
+	})
 }
 
 // secrets reports whether a request reads the records of Helm.
