@@ -213,6 +213,10 @@ const (
 	// EventReasonObjectsAdopted means that a release has taken over existing objects without owner.
 	EventReasonObjectsAdopted string = "ObjectsAdopted"
 
+	// EventReasonObjectsKept means that an action has not deleted objects of the release, since other
+	// releases own them by now.
+	EventReasonObjectsKept string = "ObjectsKept"
+
 	// EventReasonObjectsSkipped means that an action has left out objects of a stored revision,
 	// because the API server does not serve their kinds any more.
 	EventReasonObjectsSkipped string = "ObjectsSkipped"

@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	helmrelease "helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -225,8 +227,32 @@ func TestDroppedObjectOfAnother(t *testing.T) {
 		})
 		out := w.succeed(leftoversUpgrade, "one")
 		w.expect("moved", "one")
-		if n := out.Changes.Objects.Deleted; n != 1 {
-			t.Errorf("%d objects were deleted", n)
+		want := []string{"ConfigMap/prod/moved: it is of Helm release prod/other by now"}
+		if n := out.Changes.Objects.Deleted; n != 1 || !slices.Equal(out.Kept, want) {
+			t.Errorf("%d objects were deleted, kept %q", n, out.Kept)
+		}
+	})
+}
+
+// TestUninstalledObjectOfAnother: an uninstall leaves objects that another existing release has created
+// anew or adopted, and does not wait for them. Metadata of a release that is not there, or does not
+// have the object, does not count.
+func TestUninstalledObjectOfAnother(t *testing.T) {
+	bothMethods(t, func(t *testing.T, w *leftoversWorld) {
+		w.succeed(leftoversInstall, "one", "moved", "unowned", "orphan")
+		for name, owner := range map[string]string{"moved": "shop", "unowned": "shop", "orphan": "gone"} {
+			w.change(name, func(u *unstructured.Unstructured) {
+				u.SetAnnotations(map[string]string{helmv2.AnnotationHelmReleaseName: owner, helmv2.AnnotationHelmReleaseNamespace: "prod"})
+			})
+		}
+		theirs := storagetest.Revision(1, helmrelease.StatusDeployed, strings.Replace(oneYAML, "one", "moved", 1))
+		theirs.Name = "shop"
+		storagetest.Store(t, w.Server, "prod", theirs)
+		out := w.succeed(leftoversUninstall)
+		w.expect("moved")
+		want := []string{"ConfigMap/prod/moved is owned by Helm release prod/shop"}
+		if diff := cmp.Diff(want, out.Kept); diff != "" || out.Changes.Objects.Deleted != 3 {
+			t.Errorf("%d objects were deleted; kept (-want +got):\n%s", out.Changes.Objects.Deleted, diff)
 		}
 	})
 }

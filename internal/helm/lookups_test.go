@@ -109,7 +109,7 @@ func TestLookupsOfUpgrades(t *testing.T) {
 }
 
 // TestAppliedObjectsAreNotRead: for objects that are ready by their apply results no further read
-// is sent.
+// is sent. An uninstall reads each object once, for its owner.
 func TestAppliedObjectsAreNotRead(t *testing.T) {
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
@@ -137,7 +137,7 @@ func TestAppliedObjectsAreNotRead(t *testing.T) {
 			up := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.1.0", twoNotes("y")), "1.1.0", nil)
 			upgraded := run(up)
 			gone := run(job(release.Uninstall{Timeout: time.Minute, Target: target()}, up.Artifact, "", nil))
-			want := map[string][]string{"upgraded": nil, "gone": nil}
+			want := map[string][]string{"upgraded": nil, "gone": {"GET " + onePath, "GET " + twoPath}}
 			if serverSide != nil {
 				want["installed"] = []string{"GET " + onePath, "GET " + onePath, "GET " + twoPath, "GET " + twoPath}
 				want["upgraded"] = []string{"GET " + onePath, "GET " + onePath, "GET " + twoPath, "GET " + twoPath, "GET " + twoPath}

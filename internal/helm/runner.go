@@ -134,7 +134,7 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Inventory, unlisted = r.client.Inventory(manifest)
 		out.Unlisted = r.redact.Error(unlisted)
 	}
-	out.Skipped = r.client.Skipped.List()
+	out.Skipped, out.Kept = r.client.Skipped.List(), r.client.Kept()
 	if err == nil {
 		out.Changes = r.findings.changes(r.client.Changes.List(), release.Resumed(r.job.Action) != 0)
 	}

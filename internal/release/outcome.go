@@ -70,6 +70,9 @@ type Outcome struct {
 	// Skipped lists objects of stored revisions that were left out, because the API server does not
 	// serve their kinds any more.
 	Skipped []Object
+	// Kept lists objects that were not deleted, since another release owns them by now, each with the
+	// reason.
+	Kept []string
 	// Changes are the changes that a successful attempt has made; zero for other attempts.
 	Changes Changes
 	// Exact is true if the live objects have all applied fields, according to the API server's

@@ -182,6 +182,9 @@ func furtherEvents(o release.Outcome) []Event {
 	if len(o.Skipped) > 0 && !o.EndedEarly() {
 		all = append(all, warning(helmv2.EventReasonObjectsSkipped, skippedMessage(o), desiredMetadata(o.Desired)))
 	}
+	if len(o.Kept) > 0 && !o.EndedEarly() {
+		all = append(all, warning(helmv2.EventReasonObjectsKept, keptMessage(o), desiredMetadata(o.Desired)))
+	}
 	if o.Outdated {
 		message := fmt.Sprintf("The wait for readiness after the %s was cancelled, because the desired state has changed", release.Name(o.Action))
 		all = append(all, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))

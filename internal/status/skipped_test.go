@@ -70,3 +70,30 @@ func skippedEvents(o release.Outcome) []string {
 	}
 	return messages
 }
+
+// TestKeptObjects: one event names the objects that were not deleted, since other releases own them.
+func TestKeptObjects(t *testing.T) {
+	t.Parallel()
+	kept := func(o release.Outcome) []string {
+		o.Started, o.Ended = testNow, testNow
+		var messages []string
+		for _, e := range Finished(&helmv2.HelmRelease{}, o, testNow).Events {
+			if e.Reason == helmv2.EventReasonObjectsKept && e.Type == "Warning" {
+				messages = append(messages, e.Message)
+			}
+		}
+		return messages
+	}
+	for want, o := range map[string]release.Outcome{
+		"Helm uninstall did not delete objects of other releases: a, b": {Action: release.Uninstall{}, Kept: []string{"a", "b"}},
+		"Helm uninstall did not delete objects of other releases: c":    {Action: release.Uninstall{}, Err: errors.New("no"), Kept: []string{"c"}},
+		"Helm upgrade did not delete objects of other releases: " + strings.Repeat("d, ", 19) + "d and 2 more": {
+			Action: release.Upgrade{}, Revisions: []release.Revision{testRevision(2, helmv2.StatusDeployed)}, Kept: slices.Repeat([]string{"d"}, 22),
+		},
+		"": {Action: release.Uninstall{}, Err: errors.New("no"), Cancelled: true, Kept: []string{"e"}},
+	} {
+		if got := strings.Join(kept(o), "|"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func ceilings() []ceiling {
 		perReconciliation("requests per reconciliation", func(p *phase) int { return p.Sent }),
 		perReconciliation("downloads per reconciliation", func(p *phase) int { return p.Downloads }),
 		{phaseStartUp, "new revisions", newRevisions, 0, load.plain},
-		requests(phaseDelete, 14),
+		requests(phaseDelete, 18),
 		whole(phaseInstall, "seconds", 100, seconds, 5), whole(phaseUpgrade, "seconds", 100, seconds, 5),
 		whole(phaseInstall, "seconds", 1000, seconds, 70), whole(phaseUpgrade, "seconds", 1000, seconds, 70),
 		whole("", "peak RSS MiB", 100, peakRSS, 130), whole("", "peak RSS MiB", 1000, peakRSS, 150),

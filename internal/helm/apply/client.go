@@ -179,6 +179,10 @@ func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
 
 // DeletionErrors returns the errors of single objects in an uninstall.
 func (c *Client) DeletionErrors() error { return c.deletion.err() }
+// Kept returns the objects that the action did not delete since they are of other releases by now, each
+// with the reason.
+func (c *Client) Kept() []string { return c.deletion.keptObjects() }
+
 
 // IsReachable sends no request. Later requests fail if the API server is not reachable.
 func (c *Client) IsReachable() error { return nil }

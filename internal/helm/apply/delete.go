@@ -6,12 +6,14 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/retry"
 
@@ -34,6 +36,8 @@ type deletion struct {
 	mu sync.Mutex
 	// errs are the errors of an uninstall.
 	errs []error
+	// kept describes the objects that other releases own by now.
+	kept []string
 	// undefined are the kinds and APIs whose CRDs and APIServices the action deletes.
 	undefined map[string]bool
 }
@@ -167,18 +171,46 @@ func (d *deletion) read(info *resource.Info) error {
 }
 
 // whyKept reads an object that a new revision does not contain, and returns why it is not deleted;
-// empty if it is.
-func (d *deletion) whyKept(info *resource.Info) (string, error) {
+// empty if it is. foreign is true if it is of another release by now.
+func (d *deletion) whyKept(info *resource.Info) (why string, foreign bool, err error) {
 	if err := d.read(info); err != nil {
-		return "", err
+		return "", false, err
 	}
 	if keeps(info.Object) {
-		return "its annotation " + kube.ResourcePolicyAnno + " asks to keep it", nil
+		return "its annotation " + kube.ResourcePolicyAnno + " asks to keep it", false, nil
 	}
 	if metadata, other := d.ownership.ofOther(info.Object); other {
-		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), nil
+		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), true, nil
 	}
-	return "", nil
+	return "", false, nil
+}
+
+// owner describes the other existing release that owns a live object; empty if none does. An object
+// that only names another release in its metadata is not owned by it.
+func (d *deletion) owner(info *resource.Info, live runtime.Object) string {
+	if _, other := d.ownership.ofOther(live); !other {
+		return ""
+	}
+	f := d.ownership.find(info, live)
+	if f.ownership != release.OwnershipOwned {
+		return ""
+	}
+	return d.ownership.describeConflict(info, f)
+}
+
+// keep records that an object of another release is not deleted.
+func (d *deletion) keep(description string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept = append(d.kept, description)
+}
+
+// keptObjects returns the objects that were not deleted since they are of other releases, each with
+// the reason.
+func (d *deletion) keptObjects() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.kept)
 }
 
 // prune deletes objects that the new revision does not contain, and returns the deleted ones. As
@@ -186,7 +218,7 @@ func (d *deletion) whyKept(info *resource.Info) (string, error) {
 func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 	var deleted kube.ResourceList
 	for _, info := range list {
-		why, err := d.whyKept(info)
+		why, foreign, err := d.whyKept(info)
 		if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 			continue
 		}
@@ -195,6 +227,9 @@ func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 		}
 		if why != "" {
 			d.log("%s is not deleted: %s", wait.ObjectName(info), why)
+			if foreign {
+				d.keep(wait.ObjectName(info) + ": " + why)
+			}
 			continue
 		}
 		if _, errs := d.deleteAll(kube.ResourceList{info}, metav1.DeletePropagationBackground); len(errs) > 0 {

@@ -317,7 +317,7 @@ func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.Resour
 	list := excluding(previous, leftovers).Difference(next)
 	why := make([]string, len(list))
 	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) (err error) {
-		why[i], err = f.deletion.whyKept(info)
+		why[i], _, err = f.deletion.whyKept(info)
 		return err
 	}) {
 		switch {
@@ -361,6 +361,7 @@ func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept
 		return true
 	})
 	list = f.Leftovers.uninstall(manifest, list)
+	kept = append(kept, f.deletion.keptObjects()...)
 	exists := make([]bool, len(list))
 	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) error {
 		live := f.Leftovers.readAll([]*leftover{{info: info}})[0]

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
+	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -173,7 +174,43 @@ func (l *Leftovers) prune(leftovers []*leftover) kube.ResourceList {
 // Build with the manifest of the newest revision, without the objects that it keeps. The other
 // calls are for hooks.
 func (l *Leftovers) uninstall(manifest string, list kube.ResourceList) kube.ResourceList {
-	if !l.uninstalls || len(l.failed) == 0 {
+	if !l.uninstalls || len(list) > 0 && isHook(list[0]) {
+		return list
+	}
+	return l.withoutOthers(l.withLeftovers(manifest, list))
+}
+
+// withoutOthers returns the objects that no other release owns by now. The others are deleted by that
+// release. An object that cannot be read is tried to be deleted.
+func (l *Leftovers) withoutOthers(list kube.ResourceList) kube.ResourceList {
+	all := make([]*leftover, len(list))
+	for i, info := range list {
+		all[i] = &leftover{info: info}
+	}
+	var ours kube.ResourceList
+	for i, live := range l.readAll(all) {
+		if live.err == nil && live.object != nil {
+			if owner := l.deletion.owner(list[i], live.object); owner != "" {
+				l.log("not deleted: %s", owner)
+				l.deletion.keep(owner)
+				continue
+			}
+		}
+		ours.Append(list[i])
+	}
+	return ours
+}
+
+// isHook reports whether the manifest of an object is that of a hook.
+func isHook(info *resource.Info) bool {
+	object, err := meta.Accessor(info.Object)
+	return err == nil && object.GetAnnotations()[helmrelease.HookAnnotation] != ""
+}
+
+// withLeftovers returns the objects of the newest revision and those that only failed revisions have
+// created, without those that failed revisions have only adopted.
+func (l *Leftovers) withLeftovers(manifest string, list kube.ResourceList) kube.ResourceList {
+	if len(l.failed) == 0 {
 		return list
 	}
 	newest := l.failed[len(l.failed)-1]
@@ -232,6 +269,9 @@ func (l *Leftovers) mayDelete(o *leftover, live lookup) bool {
 	why := o.describe(live.object).WhyKept(l.us)
 	if why != "" {
 		l.log("%s is not deleted: %s", wait.ObjectName(o.info), why)
+		if _, other := l.deletion.ownership.ofOther(live.object); other {
+			l.deletion.keep(wait.ObjectName(o.info) + ": " + why)
+		}
 		return false
 	}
 	if !o.Deletes {
