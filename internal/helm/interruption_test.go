@@ -150,7 +150,7 @@ func TestResumeFindsOtherHook(t *testing.T) {
 			t.Fatalf("the history is %+v", all)
 		}
 		out := m.runner.Run(t.Context(), m.conn, job(release.Install{Timeout: time.Hour, Resume: 1}, artifact, "1.0.0", nil))
-		if out.Err == nil || !strings.Contains(out.Err.Error(), "AlreadyExists") || m.history()[0].Status != helmv2.StatusFailed {
+		if out.Err == nil || !strings.Contains(out.Err.Error(), "already exists") || m.history()[0].Status != helmv2.StatusFailed {
 			t.Errorf("%v, %+v", out.Err, m.history())
 		}
 	})
@@ -289,7 +289,7 @@ func TestReinstallDeletesHooks(t *testing.T) {
 				m.runner.Run(t.Context(), m.conn, job(release.Unlock{Version: 1, Status: helmv2.StatusPendingInstall, Target: target()}, chart.Artifact{}, "", nil))
 				out := m.runner.Run(t.Context(), m.conn, job(release.Uninstall{Timeout: time.Hour, Target: target(), Reinstall: tc.reinstall}, chart.Artifact{}, "", nil))
 				if tc.left {
-					if out.Err == nil || !strings.Contains(out.Err.Error(), "AlreadyExists") || m.Object(jobPath) == nil {
+					if out.Err == nil || !strings.Contains(out.Err.Error(), "already exists") || m.Object(jobPath) == nil {
 						t.Errorf("%v, the hook is %v", out.Err, m.Object(jobPath))
 					}
 					return

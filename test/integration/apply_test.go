@@ -181,7 +181,7 @@ func TestLeftOverHookIsAnError(t *testing.T) {
 		"templates/hook.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: before\n  annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded}\n",
 	}))
 	hr := w.release("hooked", nil)
-	w.untilSays(hr, "Released", metav1.ConditionFalse, helmv2.ReasonInstallFailed, `"before" already exists`)
+	w.untilSays(hr, "Released", metav1.ConditionFalse, helmv2.ReasonInstallFailed, "ConfigMap/"+w.namespace+"/before already exists", "delete it, or add before-hook-creation")
 }
 
 // TestForceReplacesClientSideOnly: an immutable field prevents a patch and a replacement alike;

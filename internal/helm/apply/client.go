@@ -6,9 +6,11 @@ package apply
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
+	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -177,12 +179,12 @@ func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
 	return c.ownership.conflicts, c.ownership.adopted
 }
 
-// DeletionErrors returns the errors of single objects in an uninstall.
-func (c *Client) DeletionErrors() error { return c.deletion.err() }
 // Kept returns the objects that the action did not delete since they are of other releases by now, each
 // with the reason.
 func (c *Client) Kept() []string { return c.deletion.keptObjects() }
 
+// DeletionErrors returns the errors of single objects in an uninstall.
+func (c *Client) DeletionErrors() error { return c.deletion.err() }
 
 // IsReachable sends no request. Later requests fail if the API server is not reachable.
 func (c *Client) IsReachable() error { return nil }
@@ -235,8 +237,11 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 		return nil, err
 	}
 	result, err := c.create(list)
-	if progress != revision.Started || !apierrors.IsAlreadyExists(err) {
+	if !apierrors.IsAlreadyExists(err) {
 		return result, err
+	}
+	if progress != revision.Started {
+		return result, hookExists{list, err}
 	}
 	for _, info := range list {
 		live, get := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
@@ -244,7 +249,7 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 			return nil, get
 		}
 		if attemptOf(live) != c.record.Attempt() {
-			return nil, err
+			return nil, hookExists{list, err}
 		}
 		c.Log("%s was created before the action was interrupted, and is awaited", wait.ObjectName(info))
 		if err := info.Refresh(live, true); err != nil {
@@ -254,6 +259,25 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 	c.keepResults(list)
 	return &kube.Result{Created: list}, nil
 }
+
+// hookExists is the error of a hook whose object is left from another action.
+type hookExists struct {
+	list kube.ResourceList
+	err  error
+}
+
+// Error implements error.
+func (e hookExists) Error() string {
+	names := make([]string, len(e.list))
+	for i, info := range e.list {
+		names[i] = wait.ObjectName(info)
+	}
+	return fmt.Sprintf("%s already exists, from an earlier run of the hook or from another client; delete it, "+
+		"or add before-hook-creation to the annotation %s of the hook", strings.Join(names, ", "), helmrelease.HookDeleteAnnotation)
+}
+
+// Unwrap returns the answer of the API server.
+func (e hookExists) Unwrap() error { return e.err }
 
 // Update changes the objects of a release from original to target.
 func (c *Client) Update(original, target kube.ResourceList, force bool) (*kube.Result, error) {
