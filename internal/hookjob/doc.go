@@ -8,6 +8,7 @@
 // The package is pure. Its input are manifests as text, its output are objects. Its messages do not
 // quote manifests, which may be Secrets.
 //
+//	order.go     the order in which the hooks of a release run
 //	needs.go     the objects that hooks need
 //	job.go       makes a Job from the manifest of a hook
 //	metadata.go  labels and annotations of clones

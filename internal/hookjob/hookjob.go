@@ -157,8 +157,7 @@ func (p Plan) Missing(present []Reference) (clones []*unstructured.Unstructured,
 	return clones, missing
 }
 
-// byWeight compares hooks of one event in the order in which Helm runs them. Equal hooks stay in
-// their stored order.
+// byWeight compares hooks in the order of Helm. Equal hooks stay in their stored order.
 func byWeight(a, b Hook) int {
 	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
 }

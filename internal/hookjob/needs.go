@@ -38,6 +38,9 @@ type closure struct {
 	in         Input
 	companions []companion
 	needs      []Need
+	seen       map[Reference]bool
+	// optional is true if references that may be missing count, too.
+	optional bool
 }
 
 // needsOf returns the objects that steps need: those that their pods refer to, and hooks of the
@@ -89,9 +92,13 @@ func companionsOf(in Input, chosen []Hook) []companion {
 
 // add adds a need and its own needs.
 func (c *closure) add(ref Reference) {
-	if ref.Name == "" || slices.ContainsFunc(c.needs, func(n Need) bool { return n.Reference == ref }) {
+	if ref.Name == "" || c.seen[ref] {
 		return
 	}
+	if c.seen == nil {
+		c.seen = map[Reference]bool{}
+	}
+	c.seen[ref] = true
 	n := Need{Reference: ref}
 	i := slices.IndexFunc(c.companions, func(o companion) bool { return o.ref == ref })
 	if i >= 0 {
@@ -249,7 +256,7 @@ func (c *closure) volume(v corev1.VolumeSource) {
 }
 
 func (c *closure) required(kind, name string, optional *bool) {
-	if optional == nil || !*optional {
+	if c.optional || optional == nil || !*optional {
 		c.add(core(kind, name))
 	}
 }

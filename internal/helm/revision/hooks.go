@@ -4,7 +4,6 @@
 package revision
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -95,8 +95,10 @@ type Hooks struct {
 	version int
 	key     string
 	attempt release.Attempt
-	// all are the hooks of the revision. given maps those that Helm has to their index in all.
+	// all are the hooks of the revision, and order has their indexes in the order in which they run.
+	// given maps those that Helm has to their index in all.
 	all   []*helmrelease.Hook
+	order []int
 	given map[*helmrelease.Hook]int
 	// queue are the steps that Helm has not begun, in their order. current is the one that runs;
 	// nil if there is none.
@@ -115,11 +117,12 @@ type Hooks struct {
 func (h *Hooks) UnknownIf(cancelled func() bool) { h.cancelled = cancelled }
 
 // begin gives Helm the hooks of a release for an attempt. Those of events before that of the
-// attempt are left out.
+// attempt are left out. Their weights are their places in the order, by which Helm sorts them.
 func (h *Hooks) begin(rls *helmrelease.Release, a release.Attempt, events []helmrelease.HookEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.version, h.key, h.attempt, h.all = rls.Version, storage.Key(rls.Name, rls.Version), a, rls.Hooks
+	h.order = hookjob.Order(hooksOf(rls))
 	h.given, h.ran = map[*helmrelease.Hook]int{}, map[int]bool{}
 	first := max(0, slices.Index(events, helmrelease.HookEvent(a.Event)))
 	h.queue = nil
@@ -132,6 +135,7 @@ func (h *Hooks) begin(rls *helmrelease.Release, a release.Attempt, events []helm
 		own.Events = slices.DeleteFunc(slices.Clone(hook.Events), func(e helmrelease.HookEvent) bool {
 			return slices.Contains(events[:first], e)
 		})
+		own.Weight = slices.Index(h.order, i)
 		if own.LastRun.Phase == helmrelease.HookPhaseRunning {
 			// Only the hook that Helm starts has this phase.
 			own.LastRun.Phase = helmrelease.HookPhaseUnknown
@@ -141,18 +145,26 @@ func (h *Hooks) begin(rls *helmrelease.Release, a release.Attempt, events []helm
 	}
 }
 
-// stepsOf returns the steps of an event in Helm's order, with the progress of the attempt.
+// hooksOf returns the hooks of a release, and its namespace.
+func hooksOf(rls *helmrelease.Release) (all []hookjob.Hook, namespace string) {
+	for _, h := range rls.Hooks {
+		hook := hookjob.Hook{Name: h.Name, Kind: h.Kind, Weight: h.Weight, Manifest: h.Manifest}
+		for _, e := range h.Events {
+			hook.Events = append(hook.Events, string(e))
+		}
+		all = append(all, hook)
+	}
+	return all, rls.Namespace
+}
+
+// stepsOf returns the steps of an event in their order, with the progress of the attempt.
 func (h *Hooks) stepsOf(event helmrelease.HookEvent) []step {
 	var steps []step
-	for i, hook := range h.all {
-		if slices.Contains(hook.Events, event) {
+	for _, i := range h.order {
+		if hook := h.all[i]; slices.Contains(hook.Events, event) {
 			steps = append(steps, step{event: event, hook: i, last: hook.LastRun})
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b step) int {
-		one, other := h.all[a.hook], h.all[b.hook]
-		return cmp.Or(cmp.Compare(one.Weight, other.Weight), cmp.Compare(one.Name, other.Name))
-	})
 	if string(event) != h.attempt.Event {
 		return steps
 	}
