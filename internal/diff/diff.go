@@ -151,6 +151,12 @@ func (d *Differ) DriftFacts(ctx context.Context, q Query) (view.DiffFacts, error
 	return facts, err
 }
 
+// StoredTarget returns the release whose stored revisions are read for a diff of a HelmRelease.
+func StoredTarget(hr *helmv2.HelmRelease) release.Target {
+	desired := inputs.NewResolver(nil, nil, nil).Basics(hr, release.Suspension{}).InPlace(hr.Status)
+	return release.StoredTarget(desired, hr.Status)
+}
+
 // subject is one release with its inputs and its stored revisions.
 type subject struct {
 	*Differ
@@ -182,7 +188,7 @@ func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, 
 	}
 	s.want.Desired = s.want.InPlace(s.hr.Status)
 	s.in = release.Input{Desired: s.want.Desired, Recorded: s.hr.Status, Now: d.Now()}
-	s.in.Observed.Revisions, err = d.runner.LiveHistory(ctx, s.conn, release.ObservedTarget(s.in), s.hr.Status.History)
+	s.in.Observed.Revisions, err = d.runner.LiveHistory(ctx, s.conn, StoredTarget(s.hr), s.hr.Status.History)
 	if err != nil {
 		return nil, fmt.Errorf("stored revisions: %w", err)
 	}

@@ -130,6 +130,37 @@ func TestDrift(t *testing.T) {
 	w.expect(drift(), "CorrectDrift", want[0])
 }
 
+// TestStoredTarget: revisions are read where StoredTarget says, and nowhere else. The page checks the
+// rights of its users there.
+func TestStoredTarget(t *testing.T) {
+	for name, edit := range map[string]func(*helmv2.HelmRelease){
+		"Spec":   func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "store" },
+		"Status": func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace, hr.Status.StorageNamespace = "store", "former" },
+		"Moved": func(hr *helmv2.HelmRelease) {
+			hr.Spec.StorageNamespace, hr.Status.StorageNamespace = "store", "former"
+			hr.Status.History = helmv2.Snapshots{{Name: "app", Namespace: "prod", Version: 1}}
+		},
+		"Held": func(hr *helmv2.HelmRelease) {
+			hr.Spec.StorageNamespace, hr.Status.StorageNamespace = "store", "former"
+			hr.Status.History = helmv2.Snapshots{{Name: "app", Namespace: "prod", Version: 1}}
+			hr.Annotations = map[string]string{helmv2.AnnotationRollbackTo: "1"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			edit(w.hr)
+			if _, err := w.differ.DriftFacts(t.Context(), w.query()); err != nil {
+				t.Fatal(err)
+			}
+			want := "GET /api/v1/namespaces/" + StoredTarget(w.hr).StorageNamespace + "/secrets"
+			secrets := slices.DeleteFunc(slices.Clone(w.Reads), func(read string) bool { return !strings.Contains(read, "/secrets") })
+			if len(secrets) == 0 || slices.ContainsFunc(secrets, func(read string) bool { return !strings.HasPrefix(read, want) }) {
+				t.Errorf("the reads are %q, and StoredTarget is in %q", secrets, want)
+			}
+		})
+	}
+}
+
 // TestChoose: objects that are not chosen are neither read nor compared.
 func TestChoose(t *testing.T) {
 	w := newWorld(t)

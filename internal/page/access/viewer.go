@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/diff"
 	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -129,13 +130,9 @@ func (v *Viewer) Releases(ctx context.Context) ([]helmv2.HelmRelease, error) {
 }
 
 // Contents returns nil if the user may see what a release is made of: values, manifests and diffs.
-// They are in the Secrets of the storage namespace.
+// They are in the Secrets of the storage namespace that a comparison reads.
 func (v *Viewer) Contents(ctx context.Context, hr *helmv2.HelmRelease) error {
-	namespace := hr.GetStorageNamespace()
-	if hr.Status.StorageNamespace != "" {
-		namespace = hr.Status.StorageNamespace
-	}
-	return v.Check(ctx, toSecrets(namespace))
+	return v.Check(ctx, toSecrets(diff.StoredTarget(hr).StorageNamespace))
 }
 
 func toSecrets(namespace string) authorizationv1.ResourceAttributes {

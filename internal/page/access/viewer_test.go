@@ -249,15 +249,23 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestContents: values, manifests and diffs need Secrets of the storage namespace, where the release
-// is or else will be.
+// TestContents: values, manifests and diffs need Secrets of the storage namespace whose revisions a
+// comparison reads: that of the spec, or the recorded one of a release that has moved.
 func TestContents(t *testing.T) {
-	v, s := newViewer(t, nil)
-	hr := newRelease("apps", "web")
-	for _, tc := range []struct{ spec, status, want string }{
-		{"", "", "apps"}, {"store", "", "store"}, {"store", "former", "former"},
+	for _, tc := range []struct {
+		spec, status string
+		released     bool
+		want         string
+	}{
+		{"", "", false, "apps"}, {"store", "", false, "store"}, {"store", "former", false, "store"}, {"store", "former", true, "former"},
+		{"store", "store", true, "store"},
 	} {
+		v, s := newViewer(t, nil)
+		hr := newRelease("apps", "web")
 		hr.Spec.StorageNamespace, hr.Status.StorageNamespace = tc.spec, tc.status
+		if tc.released {
+			hr.Status.History = helmv2.Snapshots{{Name: "web", Namespace: "apps", Version: 1}}
+		}
 		if err := v.Contents(t.Context(), hr); !apierrors.IsForbidden(err) {
 			t.Errorf("got %v", err)
 		}
