@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 )
@@ -33,7 +34,8 @@ func isForm(r *http.Request) bool { return r.URL.Path == "/login" || r.URL.Path 
 // guard returns a handler that refuses requests before the site sees them, and limits the others.
 func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler {
 	origins := http.NewCrossOriginProtection()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w := &timed{ResponseWriter: rw, now: limits.now}
 		setHeaders(w.Header(), secure)
 		defer func() {
 			if cause := recover(); cause != nil {
@@ -49,24 +51,52 @@ func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler
 			site.Refuse(w, r, code, text)
 			return
 		}
-		leave, code, text := limits.admit(r)
-		if code != 0 {
+		if code, text := limits.admit(r); code != 0 {
 			w.Header().Set("Retry-After", "2")
 			site.Refuse(w, r, code, text)
 			return
 		}
-		defer leave()
 		timeout := requestTimeout
 		if isStream(r) {
 			timeout = streamTimeout
-			_ = http.NewResponseController(w).SetWriteDeadline(limits.now().Add(streamTimeout + writeTimeout - requestTimeout))
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+		r.Body = http.MaxBytesReader(rw, r.Body, maxBodyBytes)
 		site.ServeHTTP(w, r.WithContext(logr.NewContext(ctx, log)))
 	})
 }
+
+// timed is a ResponseWriter with a deadline for the whole answer, which begins with its first byte. A
+// client that does not read must not keep what a request holds.
+type timed struct {
+	http.ResponseWriter
+	now   func() time.Time
+	begun bool
+}
+
+func (t *timed) begin() {
+	if !t.begun {
+		t.begun = true
+		// Without deadlines, as in tests, that of the server remains.
+		_ = http.NewResponseController(t.ResponseWriter).SetWriteDeadline(t.now().Add(answerTimeout))
+	}
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (t *timed) WriteHeader(code int) {
+	t.begin()
+	t.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (t *timed) Write(b []byte) (int, error) {
+	t.begin()
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap is called by http.ResponseController.
+func (t *timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // setHeaders sets the headers of all answers.
 func setHeaders(h http.Header, secure bool) {

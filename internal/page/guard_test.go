@@ -4,13 +4,11 @@
 package page
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -146,7 +144,7 @@ func TestBody(t *testing.T) {
 // TestPanic: a panic becomes a page, and the server goes on.
 func TestPanic(t *testing.T) {
 	h := guard(stub{serve: func(http.ResponseWriter, *http.Request) { panic("secret") }}, NewLimits(frozen), true, logr.Discard())
-	for range maxRequests + 1 {
+	for range 2 {
 		if got := serve(h, request("GET", "/")); got.Code != 500 || strings.Contains(got.Body.String(), "secret") {
 			t.Fatalf("%d %s", got.Code, got.Body)
 		}
@@ -164,53 +162,4 @@ func TestTimes(t *testing.T) {
 		}}, NewLimits(frozen), true, logr.Discard())
 		serve(h, request("GET", path))
 	}
-}
-
-// open starts requests that stay open, until the returned function is called.
-func open(t *testing.T, h http.Handler, requests []*http.Request) (end func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{}, len(requests))
-	for _, r := range requests {
-		go func() {
-			serve(h, r.WithContext(ctx))
-			done <- struct{}{}
-		}()
-	}
-	return func() {
-		cancel()
-		for range requests {
-			<-done
-		}
-	}
-}
-
-// TestConcurrentRequests: more requests than the maximum are refused, and event streams are counted
-// apart.
-func TestConcurrentRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reached := make(chan struct{})
-		h := guard(stub{serve: func(_ http.ResponseWriter, r *http.Request) {
-			reached <- struct{}{}
-			<-r.Context().Done()
-		}}, NewLimits(frozen), true, logr.Discard())
-		var requests []*http.Request
-		for range maxRequests {
-			requests = append(requests, request("GET", "/"))
-		}
-		end := open(t, h, requests)
-		for range requests {
-			<-reached
-		}
-		if got := serve(h, request("GET", "/")); got.Code != 503 || got.Header().Get("Retry-After") == "" {
-			t.Errorf("%d %s", got.Code, got.Body)
-		}
-		endStream := open(t, h, []*http.Request{request("GET", "/events")})
-		<-reached
-		endStream()
-		end()
-		end = open(t, h, []*http.Request{request("GET", "/")})
-		<-reached
-		end()
-	})
 }

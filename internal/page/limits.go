@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -20,16 +21,21 @@ const (
 	// maxKeys is the number of addresses, and of users, that have buckets of their own.
 	maxKeys = 4096
 
-	// maxRequests is the number of concurrent requests, and maxRequestsOfUser those of one user.
-	// maxWait is how long a request waits until it is one of them.
+	// maxRequests is the number of concurrent requests of all users, and maxRequestsOfUser those of one
+	// user. maxWait is how long a request waits until it is one of them. Requests before the
+	// login are not counted: they read no objects, so a client without a login takes nothing from users.
 	maxRequests, maxRequestsOfUser = 32, 8
 	maxWait                        = 2 * time.Second
 	// maxStreams is the number of event streams, and maxStreamsOfUser those of one user.
 	maxStreams, maxStreamsOfUser = 200, 16
+	// maxOfConnection is the number of concurrent requests of an HTTP/2 connection: as many as a user
+	// may have. A client that may send more opens another connection.
+	maxOfConnection = maxRequestsOfUser + maxStreamsOfUser
 
-	// requestTimeout ends a request, and writeTimeout the writing of its answer.
+	// requestTimeout ends a request, answerTimeout the writing of its answer, and writeTimeout both.
 	requestTimeout = 30 * time.Second
-	writeTimeout   = 40 * time.Second
+	answerTimeout  = 10 * time.Second
+	writeTimeout   = requestTimeout + answerTimeout
 	// streamTimeout ends an event stream that does not end by itself. The browser opens another one.
 	streamTimeout = 10 * time.Minute
 )
@@ -60,45 +66,59 @@ func NewLimits(now func() time.Time) *Limits {
 	}
 }
 
-// admit counts a request until leave is called. The code is not 0 if the request is refused.
-func (l *Limits) admit(r *http.Request) (leave func(), code int, text string) {
+// admit counts a request. The code is not 0 if the request is refused. The stylesheet and the script
+// are always sent.
+func (l *Limits) admit(r *http.Request) (code int, text string) {
+	if strings.HasPrefix(r.URL.Path, "/assets/") {
+		return 0, ""
+	}
 	from := addressOf(r)
 	if !l.addresses.allow(from) {
-		return nil, http.StatusTooManyRequests, "There are too many requests from your address."
+		return http.StatusTooManyRequests, "There are too many requests from your address."
 	}
 	if r.Method == http.MethodPost && !l.logins.allow(from) {
-		return nil, http.StatusTooManyRequests, "There are too many logins from your address."
+		return http.StatusTooManyRequests, "There are too many logins from your address."
+	}
+	return 0, ""
+}
+
+// Enter counts a request of a user until leave is called. The code is not 0 if the request is refused.
+func (l *Limits) Enter(r *http.Request, user string) (leave func(), code int, text string) {
+	v := counted{user: user, stream: isStream(r)}
+	if !l.users.allow(user) || !l.join(v) {
+		return nil, http.StatusTooManyRequests, "You have sent too many requests."
 	}
 	slots := l.requests
-	if isStream(r) {
+	if v.stream {
 		slots = l.streams
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
 	defer cancel()
 	select {
 	case slots <- struct{}{}:
-		return func() { <-slots }, 0, ""
+		return func() {
+			<-slots
+			l.leave(v)
+		}, 0, ""
 	case <-ctx.Done():
+		l.leave(v)
 		return nil, http.StatusServiceUnavailable, "There are too many requests at the same time."
 	}
 }
 
-// Enter counts a request of a user until leave is called. ok is false if the user has too many.
-func (l *Limits) Enter(r *http.Request, user string) (leave func(), ok bool) {
-	if !l.users.allow(user) {
-		return nil, false
-	}
-	v, most := counted{user: user, stream: isStream(r)}, maxRequestsOfUser
+// join counts a request of a user. It returns false if the user has as many as are allowed.
+func (l *Limits) join(v counted) bool {
+	most := maxRequestsOfUser
 	if v.stream {
 		most = maxStreamsOfUser
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[v] >= most {
-		return nil, false
+		return false
 	}
 	l.open[v]++
-	return func() { l.leave(v) }, true
+	return true
 }
 
 func (l *Limits) leave(v counted) {

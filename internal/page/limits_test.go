@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,8 +17,8 @@ func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.RemoteAddr = address }
 }
 
-// TestAddressRate: an address may send a burst, and another address is not affected. Headers do not
-// change the address.
+// TestAddressRate: an address may send a burst, and another address is not affected, nor are assets.
+// Headers do not change the address.
 func TestAddressRate(t *testing.T) {
 	h := guard(stub{}, NewLimits(frozen), true, logr.Discard())
 	for n := range addressBurst {
@@ -25,12 +26,16 @@ func TestAddressRate(t *testing.T) {
 			t.Fatalf("request %d: %d", n, got.Code)
 		}
 	}
-	for want, r := range map[int]*http.Request{
-		429: request("GET", "/", func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.9") }),
-		200: request("GET", "/", from("192.0.2.2:1000")),
+	for _, tc := range []struct {
+		r    *http.Request
+		want int
+	}{
+		{request("GET", "/", func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.9") }), 429},
+		{request("GET", "/", from("192.0.2.2:1000")), 200},
+		{request("GET", "/assets/page.css"), 200},
 	} {
-		if got := serve(h, r); got.Code != want {
-			t.Errorf("%s: %d, want %d", r.RemoteAddr, got.Code, want)
+		if got := serve(h, tc.r); got.Code != tc.want {
+			t.Errorf("%s of %s: %d, want %d", tc.r.URL, tc.r.RemoteAddr, got.Code, tc.want)
 		}
 	}
 }
@@ -74,23 +79,29 @@ func TestLoginRate(t *testing.T) {
 	}
 }
 
+// enter counts a request of a user, and returns the code of its answer.
+func enter(l *Limits, path, user string) (leave func(), code int) {
+	leave, code, _ = l.Enter(request("GET", path), user)
+	return leave, code
+}
+
 // TestUserLimits: a user may have some requests and streams at the same time, and send some a second.
 func TestUserLimits(t *testing.T) {
 	l := NewLimits(frozen)
 	var all []func()
 	for range maxRequestsOfUser {
-		leave, ok := l.Enter(request("GET", "/"), "ann")
-		if !ok {
+		leave, code := enter(l, "/", "ann")
+		if code != 0 {
 			t.Fatal("refused")
 		}
 		all = append(all, leave)
 	}
-	if _, ok := l.Enter(request("GET", "/"), "ann"); ok {
-		t.Error("a request over the maximum is not refused")
+	if _, code := enter(l, "/", "ann"); code != 429 {
+		t.Errorf("a request over the maximum: %d", code)
 	}
 	for _, tc := range []struct{ path, user string }{{"/", "bob"}, {"/events", "ann"}} {
-		leave, ok := l.Enter(request("GET", tc.path), tc.user)
-		if !ok {
+		leave, code := enter(l, tc.path, tc.user)
+		if code != 0 {
 			t.Errorf("%+v is refused", tc)
 			continue
 		}
@@ -103,15 +114,46 @@ func TestUserLimits(t *testing.T) {
 		t.Errorf("still open: %v", l.open)
 	}
 	for range userBurst - maxRequestsOfUser - 2 {
-		leave, ok := l.Enter(request("GET", "/"), "ann")
-		if !ok {
+		leave, code := enter(l, "/", "ann")
+		if code != 0 {
 			t.Fatal("refused within the burst")
 		}
 		leave()
 	}
-	if _, ok := l.Enter(request("GET", "/"), "ann"); ok {
-		t.Error("a request over the rate is not refused")
+	if _, code := enter(l, "/", "ann"); code != 429 {
+		t.Errorf("a request over the rate: %d", code)
 	}
+}
+
+// TestConcurrentRequests: more requests of all users than the maximum wait, and are refused then. Event
+// streams are counted apart.
+func TestConcurrentRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimits(time.Now)
+		var all []func()
+		for n := range maxRequests {
+			leave, code := enter(l, "/", fmt.Sprint(n/maxRequestsOfUser))
+			if code != 0 {
+				t.Fatalf("request %d: %d", n, code)
+			}
+			all = append(all, leave)
+		}
+		if _, code := enter(l, "/", "ann"); code != 503 {
+			t.Errorf("one more request: %d", code)
+		}
+		if leave, code := enter(l, "/events", "ann"); code != 0 {
+			t.Errorf("a stream: %d", code)
+		} else {
+			leave()
+		}
+		time.AfterFunc(maxWait/2, all[0])
+		if _, code := enter(l, "/", "ann"); code != 0 {
+			t.Errorf("a request after another one has ended: %d", code)
+		}
+		if n := l.open[counted{user: "ann"}]; n != 1 {
+			t.Errorf("%d requests are open", n)
+		}
+	})
 }
 
 // TestRatesAreBounded: the table does not grow, buckets that are full make room, and keys without a

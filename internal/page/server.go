@@ -70,11 +70,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	} else if a, ok := listener.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		return errors.Join(fmt.Errorf("the web page without TLS listens on loopback only, not on %s", listener.Addr()), listener.Close())
 	}
-	server := &http.Server{
-		Handler: guard(s.Site, s.Limits, secure, s.Log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: log.New(io.Discard, "", 0),
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
+	server := s.server(ctx, secure)
 	go func() {
 		<-ctx.Done()
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
@@ -87,4 +83,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return err
 	}
 	return nil
+}
+
+// server returns the server of the page. A client of HTTP/2 must read its answers, as others must.
+func (s *Server) server(ctx context.Context, secure bool) *http.Server {
+	return &http.Server{
+		Handler: guard(s.Site, s.Limits, secure, s.Log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: log.New(io.Discard, "", 0),
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: maxOfConnection, WriteByteTimeout: answerTimeout},
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 }

@@ -198,7 +198,6 @@ func TestFail(t *testing.T) {
 		{apierrors.NewNotFound(resource, "secret-name"), 404},
 		{apierrors.NewForbidden(resource, "secret-name", errors.New("10.0.0.1")), 404},
 		{&access.Denied{}, 404},
-		{errTooMany, 429},
 		{context.DeadlineExceeded, 504},
 		{errors.New("https://10.0.0.1: connection refused"), 500},
 	} {
@@ -225,14 +224,16 @@ func TestUnknownPage(t *testing.T) {
 
 // TestEnter: each request of a user is counted until it ends.
 func TestEnter(t *testing.T) {
-	open, full := 0, false
+	open, refused := 0, 0
 	s := newSite(t, false, "", func(o *Options) {
-		o.Enter = func(_ *http.Request, user string) (func(), bool) {
+		o.Enter = func(_ *http.Request, user string) (func(), int, string) {
 			if user != "good" {
 				t.Errorf("user %q", user)
 			}
-			open++
-			return func() { open-- }, !full
+			if open++; refused != 0 {
+				return nil, refused, "Wait."
+			}
+			return func() { open-- }, 0, ""
 		}
 	})
 	p := func(http.ResponseWriter, *http.Request, *access.Viewer) error {
@@ -243,11 +244,17 @@ func TestEnter(t *testing.T) {
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Authorization", "Bearer good")
-	if err := s.site.serve(p, httptest.NewRecorder(), r); err != nil || open != 0 {
-		t.Errorf("%v, %d requests are open", err, open)
+	if got := send(s.site.authenticated(p), r); got.Code != 200 || open != 0 {
+		t.Errorf("%d, %d requests are open", got.Code, open)
 	}
-	full = true
-	if err := s.site.serve(p, httptest.NewRecorder(), r); !errors.Is(err, errTooMany) {
-		t.Errorf("got %v", err)
+	for _, path := range []string{"/", "/login", "/assets/page.css", "/nothing"} {
+		send(s, httptest.NewRequest(http.MethodGet, path, nil))
+		if open != 0 {
+			t.Errorf("%s before the login is counted", path)
+		}
+	}
+	refused = http.StatusServiceUnavailable
+	if got := send(s.site.authenticated(p), r); got.Code != 503 || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "Wait.") {
+		t.Errorf("%d %v\n%s", got.Code, got.Header(), got.Body)
 	}
 }

@@ -114,9 +114,6 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name str
 	_, _ = w.Write(visible(page.Bytes()))
 }
 
-// errTooMany is the error for a user with too many requests.
-var errTooMany = errors.New("there are too many requests of this user")
-
 // fail writes the page of an error. Its text is that of this function: errors may have addresses,
 // and names of objects that the user may not see.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -126,9 +123,6 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		// A user may not learn which names exist.
 		s.refuse(w, r, http.StatusNotFound, "There is no such object, or you may not get it.")
-	case errors.Is(err, errTooMany):
-		w.Header().Set("Retry-After", "2")
-		s.refuse(w, r, http.StatusTooManyRequests, "You have sent too many requests.")
 	case errors.Is(err, context.Canceled):
 		// The client is gone.
 	case errors.Is(err, context.DeadlineExceeded):

@@ -31,8 +31,9 @@ type Options struct {
 	Shard string
 	// Secure is true if the page is served by TLS.
 	Secure bool
-	// Enter counts a request of a user until leave is called. ok is false if the user has too many.
-	Enter func(r *http.Request, user string) (leave func(), ok bool)
+	// Enter counts a request of a user until leave is called. The code is not 0 if the request is
+	// refused.
+	Enter func(r *http.Request, user string) (leave func(), code int, text string)
 }
 
 // Site has all routes.
@@ -110,9 +111,11 @@ func (s *site) serve(p page, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.Enter != nil {
-		leave, ok := s.Enter(r, user.Username)
-		if !ok {
-			return errTooMany
+		leave, code, text := s.Enter(r, user.Username)
+		if code != 0 {
+			w.Header().Set("Retry-After", "2")
+			s.refuse(w, r, code, text)
+			return nil
 		}
 		defer leave()
 	}
