@@ -24,6 +24,9 @@ type Site interface {
 const (
 	// policy is the content security policy: nothing from elsewhere, and no inline script.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	// ownHost is a name of loopback, as browsers resolve it. Cookies and storage of other ports are
+	// those of another host.
+	ownHost = "pintle.localhost"
 	// maxBodyBytes is the size of the largest body, which is the form of the login.
 	maxBodyBytes = 64 << 10
 )
@@ -134,5 +137,5 @@ func isLoopback(host string) bool {
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	address, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
+	return strings.EqualFold(host, "localhost") || strings.EqualFold(host, ownHost) || err == nil && address.IsLoopback()
 }

@@ -108,6 +108,8 @@ func TestRefused(t *testing.T) {
 		"Loopback":           {r: request("GET", "/", host("127.0.0.1:8080")), want: 200},
 		"LoopbackNoPort":     {r: request("GET", "/", host("127.0.0.1")), want: 200},
 		"LoopbackIPv6":       {r: request("GET", "/", host("[::1]:9443")), want: 200},
+		"OwnHost":            {r: request("GET", "/", host("pintle.localhost:9443")), want: 200},
+		"OtherHostOfLocal":   {r: request("GET", "/", host("app.localhost:9443")), want: 421},
 		"LoopbackIPv6NoPort": {r: request("GET", "/", host("[::1]")), want: 200},
 		"AnyHostWithTLS":     {r: request("GET", "/", host("page.example")), secure: true, want: 200},
 		"SameOrigin":         {r: request("POST", "/login", header("Sec-Fetch-Site", "same-origin")), want: 200},

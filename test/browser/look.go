@@ -44,6 +44,11 @@ func (p *Page) WithoutScript(ctx context.Context) error {
 	return p.call(ctx, "Emulation.setScriptExecutionDisabled", values{"value": true}, nil)
 }
 
+// Authorize adds a token to all requests of the page, as a proxy that authenticates users does.
+func (p *Page) Authorize(ctx context.Context, token string) error {
+	return p.call(ctx, "Network.setExtraHTTPHeaders", values{"headers": values{"Authorization": "Bearer " + token}}, nil)
+}
+
 // Picture returns a picture of the visible part of the page as PNG. It has a palette, so that it is
 // small.
 func (p *Page) Picture(ctx context.Context) ([]byte, error) {

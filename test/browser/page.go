@@ -22,7 +22,7 @@ type Page struct {
 	loaded           chan struct{}
 
 	mu sync.Mutex
-	// status is the HTTP status of the document.
+	// status is the HTTP status of the document, or of the last one that a script requested.
 	status   int
 	problems problems
 }
@@ -65,9 +65,14 @@ func (p *Page) Load(ctx context.Context, begin func() error) (status int, err er
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+	return p.Status(), nil
+}
+
+// Status returns the HTTP status of the document, or of the last one that its script has requested.
+func (p *Page) Status() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.status, nil
+	return p.status
 }
 
 // Evaluate evaluates an expression of JavaScript in the page, awaits its result, and decodes it. The
@@ -149,7 +154,7 @@ func (p *Page) event(method string, params json.RawMessage) {
 }
 
 // Problems returns what went wrong since the last call. Requests to addresses that do not begin with
-// the given one are problems, too. The HTTP status of a document is not: Open returns it.
+// the given one are problems, too. The HTTP status of a document is not: Open and Status return it.
 func (p *Page) Problems(origin string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,8 @@ type notice struct {
 	Entry struct{ Source, Level, Text, URL string }
 }
 
-// add adds an event. It returns the HTTP status if the event is the answer with a document.
+// add adds an event. It returns the HTTP status if the event is the answer with a document, or one
+// that a script requested.
 func (s *problems) add(method string, params json.RawMessage) (document int) {
 	var n notice
 	if err := json.Unmarshal(params, &n); err != nil {
@@ -50,7 +51,7 @@ func (s *problems) add(method string, params json.RawMessage) (document int) {
 		s.requests[n.RequestID] = n.Request.URL
 		s.sent = append(s.sent, n.Request.URL)
 	case "Network.responseReceived":
-		if n.Type == "Document" {
+		if n.Type == "Document" || n.Type == "Fetch" && n.Response.Status < http.StatusInternalServerError {
 			return n.Response.Status
 		}
 		if n.Response.Status >= http.StatusBadRequest {

@@ -6,6 +6,7 @@ package page
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // TestPage: the page works in a browser with a realistic set of releases. A short run opens every
@@ -36,6 +38,7 @@ func TestPage(t *testing.T) {
 		{everyPage, testEveryPage, operator},
 		{"one namespace", testOneNamespace, viewer},
 		{"login", testLogin, viewer},
+		{"another port", testAnotherPort, viewer},
 		{"keyboard", testKeyboard, operator},
 		{"search", testSearch, operator},
 		{"without script", testWithoutScript, operator},
@@ -142,6 +145,57 @@ func testLogin(t *testing.T, _ set, user account) {
 	b.clean()
 }
 
+// testAnotherPort: a browser sends the cookie of the page to an app on another port of the same host,
+// which cannot log in with it.
+func testAnotherPort(t *testing.T, _ set, user account) {
+	listener, err := net.Listen("tcp", harness.PageHost+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookies := make(chan string, 10)
+	app := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cookies <- r.Header.Get("Cookie")
+		_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><title>App</title><main><h1>App</h1></main></html>`)
+	})}}
+	app.Start()
+	t.Cleanup(app.Close)
+	b := newTab(t)
+	b.login(user)
+	b.do(func(ctx context.Context) error {
+		_, err := b.page.Open(ctx, app.URL+"/")
+		return err
+	})
+	cookie := <-cookies
+	if !strings.HasPrefix(cookie, "pintle-token=") || strings.Contains(cookie, user.token) {
+		t.Errorf("the app gets the cookie %q", cookie)
+	}
+	if keys := b.text("JSON.stringify(localStorage)"); keys != "{}" {
+		t.Errorf("the app can read %s", keys)
+	}
+	var answer string
+	b.eval(fmt.Sprintf(`fetch("%s/", {credentials: "include"}).then((a) => a.text(), String)`, suite.origin), &answer)
+	if !strings.Contains(answer, "Failed to fetch") {
+		t.Errorf("the app can read %s", answer)
+	}
+	replay, err := http.NewRequestWithContext(t.Context(), http.MethodGet, suite.origin+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Header.Set("Cookie", cookie)
+	got, err := http.DefaultTransport.RoundTrip(replay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = got.Body.Close()
+	if to := got.Header.Get("Location"); to != "/login" {
+		t.Errorf("the cookie of the browser is answered by %s, %q", got.Status, to)
+	}
+	b.opens("/releases/shop/cart")
+	if b.path() != "/releases/shop/cart" {
+		t.Errorf("the login is lost: %s", b.path())
+	}
+}
+
 // testKeyboard: the first Tab leads to the link that skips the frame, and further ones to the search.
 func testKeyboard(t *testing.T, _ set, user account) {
 	b := newTab(t)
@@ -191,15 +245,35 @@ func testSearch(t *testing.T, _ set, user account) {
 	b.clean()
 }
 
-// testWithoutScript: the search and the pages of releases work without the script.
+// testWithoutScript: behind a proxy that authenticates users, the search and the pages of releases work
+// without the script. The login says that it needs it.
 func testWithoutScript(t *testing.T, _ set, user account) {
 	b := newTab(t)
 	b.do(func(ctx context.Context) error { return b.page.WithoutScript(ctx) })
-	b.login(user)
+	// Here the HTTP status is that of the document: no script requests another one.
+	open := func(path string) {
+		var status int
+		if b.do(func(ctx context.Context) (err error) {
+			status, err = b.page.Open(ctx, suite.origin+path)
+			return err
+		}); status != http.StatusOK {
+			t.Errorf("%s: HTTP status %d", path, status)
+		}
+	}
+	open("/")
+	if shown := b.text("document.body.innerText"); !strings.Contains(shown, "The login needs JavaScript") {
+		t.Errorf("the login shows %q", shown)
+	}
+	b.do(func(ctx context.Context) error { return b.page.Authorize(ctx, user.token) })
+	open("/")
 	b.eval(`document.getElementById("q").focus()`, nil)
 	b.write("ledger")
-	if status := b.follow(); status != http.StatusOK || !strings.Contains(b.path(), "q=ledger") {
-		t.Errorf("the search leads to %s with HTTP status %d", b.path(), status)
+	b.do(func(ctx context.Context) error {
+		_, err := b.page.Load(ctx, func() error { return b.page.Press(ctx, "Enter") })
+		return err
+	})
+	if !strings.Contains(b.path(), "q=ledger") {
+		t.Errorf("the search leads to %s", b.path())
 	}
 	if rows := b.names("row-"); !slices.Contains(rows, "billing/ledger") || slices.Contains(rows, "shop/cart") {
 		t.Errorf("the search finds %v", rows)
@@ -211,7 +285,7 @@ func testWithoutScript(t *testing.T, _ set, user account) {
 		"/operations/billing/invoices-migrate": "Succeeded",
 		"/sources":                             "probes",
 	} {
-		b.opens(path)
+		open(path)
 		if !strings.Contains(b.html(), text) {
 			t.Errorf("%s has no %q", path, text)
 		}

@@ -98,11 +98,18 @@ func (b tab) show(l browser.Look) {
 // open opens a path, and returns its HTTP status.
 func (b tab) open(path string) (status int) {
 	b.Helper()
-	b.do(func(ctx context.Context) (err error) {
-		status, err = b.page.Open(ctx, suite.origin+path)
+	b.do(func(ctx context.Context) error {
+		_, err := b.page.Open(ctx, suite.origin+path)
 		return err
 	})
-	return status
+	return b.unlocked()
+}
+
+// unlocked waits until the script has shown the page, or the login, and returns the HTTP status.
+func (b tab) unlocked() (status int) {
+	b.Helper()
+	b.until(`!document.querySelector("main[hidden]") && !(localStorage.getItem("pintle-key") && document.querySelector("main[data-unlock]"))`)
+	return b.page.Status()
 }
 
 // opens opens a path that exists.
@@ -143,11 +150,11 @@ func (b tab) write(text string) {
 // follow presses Enter, which leads to another page. It returns the HTTP status of that page.
 func (b tab) follow() (status int) {
 	b.Helper()
-	b.do(func(ctx context.Context) (err error) {
-		status, err = b.page.Load(ctx, func() error { return b.page.Press(ctx, "Enter") })
+	b.do(func(ctx context.Context) error {
+		_, err := b.page.Load(ctx, func() error { return b.page.Press(ctx, "Enter") })
 		return err
 	})
-	return status
+	return b.unlocked()
 }
 
 // html returns the document. Values of Secrets are searched in it at the end of the suite.

@@ -16,6 +16,7 @@
 //	related.go     the plan, the dependencies and the Operations of a release
 //	sections.go    sections of a page that are read at the same time
 //	login.go       login and logout
+//	seal.go        the token in the cookie, encrypted with the key of a browser
 //	functions.go   the functions of templates
 //	render.go      templates, assets and errors
 //	visible.go     shows characters that are not visible

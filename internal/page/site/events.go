@@ -15,6 +15,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/page/access"
 )
 
+// eventsPath is the path of the stream of changes.
+const eventsPath = "/events"
+
 // events reports the changes of objects that the user may get.
 func (s *site) events(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
 	return s.Live.Serve(w, r, func(ctx context.Context, resource schema.GroupVersionResource, namespace string) (bool, error) {

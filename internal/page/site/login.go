@@ -14,15 +14,25 @@ import (
 	"github.com/pintle-dev/pintle/internal/page/access"
 )
 
-// Names of the cookie that has the token. Browsers accept the prefix only from this host, by TLS.
+// Names of the cookie that has the sealed token. Browsers accept the prefix only from this host, by
+// TLS.
 const (
 	cookieName       = "pintle-token"
 	secureCookieName = "__Host-" + cookieName
 )
 
-// maxToken is the length of the longest token that browsers keep in a cookie. They keep 4096 bytes,
-// with the name and the attributes.
-const maxToken = 3800
+const (
+	// keyHeader has the key of the cookie. A browser sends cookies to all ports of a host, and cannot be
+	// made to send this header by a page of another port.
+	keyHeader = "Pintle-Key"
+	// keyField is its name in the form of the login, and in the address of an event stream: scripts
+	// cannot set the headers of one.
+	keyField = "key"
+)
+
+// maxToken is the length of the longest token that browsers keep sealed in a cookie. They keep 4096
+// bytes, with the name and the attributes.
+const maxToken = 2800
 
 // tokenOf returns the token of a request: that of an authenticating proxy, or that of the login; empty
 // without one.
@@ -30,8 +40,20 @@ func (s *site) tokenOf(r *http.Request) string {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
 	}
-	if c, err := r.Cookie(s.cookieName()); err == nil {
-		return c.Value
+	return s.tokenOfLogin(r)
+}
+
+// tokenOfLogin returns the token in the cookie, if the request has its key; otherwise empty. Programs
+// on other ports of the host can set cookies of the same name.
+func (s *site) tokenOfLogin(r *http.Request) string {
+	key := r.Header.Get(keyHeader)
+	if r.URL.Path == eventsPath {
+		key = r.URL.Query().Get(keyField)
+	}
+	for _, c := range r.CookiesNamed(s.cookieName()) {
+		if token := unseal(c.Value, key); token != "" {
+			return token
+		}
 	}
 	return ""
 }
@@ -39,11 +61,11 @@ func (s *site) tokenOf(r *http.Request) string {
 // toLogin redirects to the login, which returns to the address of the request. A token that is not
 // valid any more is removed.
 func (s *site) toLogin(w http.ResponseWriter, r *http.Request) {
-	if _, err := r.Cookie(s.cookieName()); err == nil {
+	if s.tokenOfLogin(r) != "" {
 		http.SetCookie(w, s.cookie("", -1))
 	}
 	target := "/login"
-	if to := local(r.URL.RequestURI()); to != "/" {
+	if to := local(r.URL.RequestURI()); to != "/" && r.URL.Path != eventsPath {
 		target += "?" + url.Values{"to": {to}}.Encode()
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -53,27 +75,34 @@ func (s *site) toLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) loginForm(w http.ResponseWriter, r *http.Request) {
-	s.renderLogin(w, r, http.StatusOK, r.URL.Query().Get("to"), "")
+	to := local(r.URL.Query().Get("to"))
+	s.render(w, r, http.StatusOK, "login", &layout{Title: "Log in", Content: to, Unlock: to})
 }
 
-func (s *site) renderLogin(w http.ResponseWriter, r *http.Request, code int, to, text string) {
+func (s *site) refuseLogin(w http.ResponseWriter, r *http.Request, code int, to, text string) {
 	s.render(w, r, code, "login", &layout{Title: "Log in", Error: text, Content: local(to)})
 }
 
-// login keeps a valid token in a cookie.
+// login keeps a valid token in a cookie, sealed with the key of the browser.
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
 	token, to := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("to")
-	switch err := s.checkToken(r, token); {
+	sealed, err := seal(token, r.PostFormValue(keyField))
+	if err == nil {
+		err = s.checkToken(r, token)
+	}
+	switch {
 	case err == nil:
-		http.SetCookie(w, s.cookie(token, 0))
+		http.SetCookie(w, s.cookie(sealed, 0))
 		http.Redirect(w, r, local(to), http.StatusSeeOther)
+	case errors.Is(err, errKey):
+		s.refuseLogin(w, r, http.StatusBadRequest, to, "The browser has sent no key. The login needs JavaScript and storage for this site.")
 	case errors.Is(err, errToken):
-		s.renderLogin(w, r, http.StatusBadRequest, to, err.Error())
+		s.refuseLogin(w, r, http.StatusBadRequest, to, err.Error())
 	case errors.Is(err, access.ErrUnauthenticated):
-		s.renderLogin(w, r, http.StatusUnauthorized, to, "The API server does not accept this token.")
+		s.refuseLogin(w, r, http.StatusUnauthorized, to, "The API server does not accept this token.")
 	default:
 		s.Source.Log.Error(err, "login to the web page")
-		s.renderLogin(w, r, http.StatusServiceUnavailable, to, "The API server could not check this token.")
+		s.refuseLogin(w, r, http.StatusServiceUnavailable, to, "The API server could not check this token.")
 	}
 }
 
@@ -109,9 +138,9 @@ func (s *site) cookieName() string {
 }
 
 // cookie returns the cookie of a session of the browser.
-func (s *site) cookie(token string, maxAge int) *http.Cookie {
+func (s *site) cookie(sealed string, maxAge int) *http.Cookie {
 	return &http.Cookie{
-		Name: s.cookieName(), Value: token, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode,
+		Name: s.cookieName(), Value: sealed, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode,
 	}
 }
 

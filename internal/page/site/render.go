@@ -35,11 +35,16 @@ type layout struct {
 	User *authenticationv1.UserInfo
 	// Anonymous is true for a user without a token, who can log in.
 	Anonymous bool
+	// Login is true for the form of the login. The script shows it, since it needs the script.
+	Login bool
 	// Attention is the number of releases that need attention. It begins the title if it is not 0.
 	Attention int
 	Shard     string
 	Error     string
 	Content   any
+	// Unlock is the address of the page that the script shows in place of this one, if the browser has
+	// the key of a login; empty if the request had a token.
+	Unlock string
 	// path is that of the request.
 	path string
 }
@@ -100,7 +105,10 @@ func parse() (*templates, error) {
 
 // render writes a page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name string, data *layout) {
-	data.Shard, data.path, data.Anonymous = s.Shard, r.URL.Path, s.tokenOf(r) == ""
+	data.Shard, data.path, data.Anonymous, data.Login = s.Shard, r.URL.Path, s.tokenOf(r) == "", name == "login"
+	if data.Anonymous && !data.Login && r.Method == http.MethodGet {
+		data.Unlock = local(r.URL.RequestURI())
+	}
 	var page bytes.Buffer
 	if err := s.templates.pages[name].ExecuteTemplate(&page, "layout", data); err != nil {
 		s.Source.Log.Error(err, "template of the web page", "name", name)

@@ -79,7 +79,7 @@ func New(o Options) (*Site, error) {
 	mux.Handle("GET /operations", s.authenticated(s.operations))
 	mux.Handle("GET /operations/{namespace}/{name}", s.authenticated(s.operation))
 	mux.Handle("GET /sources", s.authenticated(s.sources))
-	mux.Handle("GET /events", s.authenticated(s.events))
+	mux.Handle("GET "+eventsPath, s.authenticated(s.events))
 	mux.HandleFunc("GET /login", s.loginForm)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)

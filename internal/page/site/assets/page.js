@@ -1,13 +1,63 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The page works without this script. It adds three things: forms with data-search search as the
-// user types, the key "/" moves the focus to the search, and a main element with data-live is fetched
-// again when the server reports a change of what it shows.
+// The page works without this script behind a proxy that authenticates users, and for the anonymous
+// user. For others, it keeps the key of the login and sends it. It adds three more things: forms with
+// data-search search as the user types, the key "/" moves the focus to the search, and a main element
+// with data-live is fetched again when the server reports a change of what it shows.
 "use strict";
-(() => {
+(async () => {
+  // The key of the cookie. Programs on other ports of this host get the cookie, but not this storage.
+  const keyName = "pintle-key";
+  const key = (() => {
+    try {
+      return localStorage.getItem(keyName);
+    } catch {
+      // The browser keeps nothing for this site. So there is no login.
+      return null;
+    }
+  })();
+
+  async function fetchPage(address, signal) {
+    const answer = await fetch(address, {signal, headers: {Accept: "text/html", ...key && {"Pintle-Key": key}}});
+    return {answer, page: new DOMParser().parseFromString(await answer.text(), "text/html")};
+  }
+
+  // unlock shows the page of the logged-in user in place of this one, which was requested without the
+  // key: a browser does not send it when it opens a page.
+  async function unlock(address) {
+    const {page} = await fetchPage(address);
+    const shown = page.getElementById("content");
+    // The server does not accept the key.
+    if (shown && "unlock" in shown.dataset) return localStorage.removeItem(keyName);
+    if (!shown) throw new Error("no page");
+    document.body.replaceWith(document.adoptNode(page.body));
+    document.title = page.title;
+    history.replaceState(null, "", address + location.hash);
+    document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }
+
+  const locked = document.getElementById("content").dataset.unlock;
+  let unanswered = false;
+  if (key && locked) await unlock(locked).catch(() => { unanswered = true; });
+
   const main = document.getElementById("content");
   const live = document.getElementById("live");
+  main.hidden = false;
+  if (unanswered) report("The server does not answer. Load this page again.");
+
+  function report(text) {
+    live.classList.toggle("visually-hidden", !text);
+    live.textContent = text;
+  }
+
+  // A login has a new key, which the server never keeps.
+  main.querySelector("form[data-login]")?.addEventListener("submit", ({target: {elements}}) => {
+    const bytes = crypto.getRandomValues(new Uint8Array(32));
+    const made = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    localStorage.setItem(keyName, made);
+    elements.key.value = made;
+  });
 
   // The request in flight, if there is one, and whether a change was reported since it was sent.
   let request = null, again = false;
@@ -64,19 +114,17 @@
     const mine = request = new AbortController();
     let changed = false, stale = false;
     try {
-      const answer = await fetch(address, {signal: mine.signal, headers: {Accept: "text/html"}});
+      const {answer, page} = await fetchPage(address, mine.signal);
       if (answer.redirected) return location.assign(answer.url);
-      const text = await answer.text();
       // From 429, the server is busy, and the present content is better than none.
       stale = answer.status >= 429;
-      if (!stale && request === mine) changed = put(new DOMParser().parseFromString(text, "text/html"));
+      if (!stale && request === mine) changed = put(page);
     } catch {
       stale = true;
     }
     if (request !== mine) return false;
     request = null;
-    live.classList.toggle("visually-hidden", !stale);
-    live.textContent = stale ? "Not up to date: the server does not answer." : "";
+    report(stale ? "Not up to date: the server does not answer." : "");
     if (again) update();
     return changed;
   }
@@ -128,7 +176,8 @@
     if (stream) stream.close();
     stream = null;
     if (document.hidden) return;
-    stream = new EventSource("/events");
+    // A script cannot set headers of a stream.
+    stream = new EventSource(key ? "/events?key=" + key : "/events");
     stream.addEventListener("changed", ({data}) => {
       if (concerns(JSON.parse(data))) update();
     });
