@@ -5,11 +5,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"sync/atomic"
 	"time"
 
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -51,13 +53,18 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(index); err != nil {
+	key, keySource, err := newSealKey(mgr, o)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(mgr.Add(index), mgr.Add(keySource)); err != nil {
 		return err
 	}
 	_, err = setup.Add(mgr, setup.Options{
 		Inputs:                newResolver(mgr, charts, o),
-		Helm:                  helm.NewRunner(charts, o.Workers, index, time.Now),
+		Helm:                  helm.NewRunner(charts, o.Workers, index, key, time.Now),
 		Indexed:               index.Synced(),
+		KeyDecided:            keySource.Decided(),
 		Clusters:              o.Clusters,
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads: cluster.WorkloadOptions{
@@ -83,6 +90,17 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		OperationsServed:     func() { o.Operations.Store(true) },
 	})
 	return err
+}
+
+// newSealKey returns the key that seals release records, and the runnable that reads it when this
+// replica leads. It is in the namespace of the controller, so that all replicas and shards share it.
+func newSealKey(mgr ctrl.Manager, o controllerOptions) (*storage.SealKey, *storage.SealKeySource, error) {
+	clients, err := corev1client.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, nil, err
+	}
+	key := &storage.SealKey{}
+	return key, storage.NewSealKeySource(clients, o.RuntimeNamespace, key, o.Observe, ctrl.Log.WithName("seals")), nil
 }
 
 // watchedNamespace returns the only watched namespace; empty for all.

@@ -90,6 +90,11 @@ const (
 	// part of the stored manifest. On the record of a revision, it is the attempt itself as JSON.
 	AnnotationAttempt string = "pintle.dev/attempt"
 
+	// AnnotationSeal on the record of a revision is a message authentication code over the rest of the
+	// record, with a key that only the controller has. A record without a valid one may be written by
+	// anyone who may write Secrets.
+	AnnotationSeal string = "pintle.dev/seal"
+
 	// AnnotationSourceRevision on the record of a revision is the revision of the source that the
 	// chart came from, such as "main@sha1:0123abcd".
 	AnnotationSourceRevision string = "pintle.dev/source-revision"

@@ -56,7 +56,7 @@ type Differ struct {
 
 // New returns a Differ.
 func New(o Options) *Differ {
-	return &Differ{Options: o, runner: helm.NewRunner(o.Charts, o.Workers, nil, o.Now)}
+	return &Differ{Options: o, runner: helm.NewRunner(o.Charts, o.Workers, nil, nil, o.Now)}
 }
 
 // Defaults returns the settings of a controller with the defaults of all flags. Sources of all kinds are
@@ -245,7 +245,7 @@ func checkHelmChart(ctx context.Context, reader client.Reader, hr *helmv2.HelmRe
 func (s *subject) pending(ctx context.Context) (view.DiffFacts, error) {
 	if s.want.Policy.PreserveValues {
 		var err error
-		if s.in.Observed.PreservedDigest, err = s.runner.Preserved(ctx, s.conn, release.ObservedTarget(s.in), s.in.Observed.Revisions, s.want.Values); err != nil {
+		if s.in.Observed.PreservedDigest, err = s.runner.Preserved(ctx, s.conn, s.in, s.want.Values); err != nil {
 			return view.DiffFacts{}, err
 		}
 	}

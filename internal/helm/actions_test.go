@@ -289,7 +289,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), workers(), emptyIndex(t, w, "0"), time.Now)
+	runner := NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), workers(), emptyIndex(t, w, "0"), sealKey(), time.Now)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 	if out := runner.Run(t.Context(), local, j); out.Err != nil {
 		t.Fatal(out.Err)
@@ -512,7 +512,9 @@ func TestRecheckCountsFromNowOn(t *testing.T) {
 		if h := w.history(); !h[0].Interrupted {
 			t.Fatalf("the test is wrong: %+v", h[0])
 		}
-		out := w.runner.Run(t.Context(), w.conn, job(release.Recheck{Timeout: time.Minute, Version: 2}, chart.Artifact{}, "", nil))
+		j := job(release.Recheck{Timeout: time.Minute, Version: 2}, chart.Artifact{}, "", nil)
+		j.History = recorded(w.history())
+		out := w.runner.Run(t.Context(), w.conn, j)
 		if out.Err == nil || !out.Stored() {
 			t.Errorf("the look ends with %v and stores %v", out.Err, out.Revisions)
 		}
@@ -613,7 +615,9 @@ func TestRecheckRemovesLabels(t *testing.T) {
 		helmv2.LabelRevision: "uid-1.1", helmv2.LabelInterrupted: "true", helmv2.LabelOutdated: "true", helmv2.LabelApplied: "1",
 	}
 	writeSecret(t, w, rls)
-	if out := w.runner.Run(t.Context(), w.conn, job(release.Recheck{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil)); out.Err != nil {
+	j := job(release.Recheck{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil)
+	j.History = recorded(w.history())
+	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Fatal(out.Err)
 	}
 	l := w.stored()[0].Labels

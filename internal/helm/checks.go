@@ -28,6 +28,14 @@ func (r *run) test(ctx context.Context, a release.Test) error {
 	t.Timeout = a.Timeout
 	t.Namespace = r.job.Desired.Target.Namespace
 	t.Filters = filters(r.job.Desired.Policy.TestFilters)
+	// The gate would give the hooks of the revision to the caller, and not to Helm.
+	last, err := helmstorage.Init(r.store).Last(r.job.Desired.Target.Name)
+	if err == nil && !r.store.Proven(last.Version) {
+		err = r.changed(last.Version)
+	}
+	if err != nil {
+		return err
+	}
 	rel, err := t.Run(r.job.Desired.Target.Name)
 	if err == nil || rel == nil {
 		return err
@@ -65,6 +73,9 @@ func (r *run) recheck(ctx context.Context, a release.Recheck) error {
 	}
 	if rel.Info.Status != helmrelease.StatusFailed {
 		return nil
+	}
+	if !r.store.Proven(a.Version) {
+		return r.changed(a.Version)
 	}
 	list, err := r.client.Build(strings.NewReader(rel.Manifest), false)
 	if err != nil {

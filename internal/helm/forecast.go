@@ -187,7 +187,7 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 	}
 	creation := planning.Creation{
 		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event,
-		CheckAll: c.gate.Newest > 0 && !c.gate.Worked, All: c.all,
+		CheckAll: c.gate.Newest > 0 && !c.gate.Worked || c.store.Unproven(), All: c.all,
 	}
 	if c.base != nil {
 		creation.Base = c.base.Manifest

@@ -155,7 +155,7 @@ func TestReadOnce(t *testing.T) {
 		if err != nil || !again.Reads || again.Changed {
 			t.Errorf("rendered again %+v, error %v", again, err)
 		}
-		if _, err := w.runner.Preserved(t.Context(), w.conn, target(), w.history(), nil); err != nil {
+		if _, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestReadOnce(t *testing.T) {
 	stored := w.Object(path)
 	stored.SetUID("uid-of-1")
 	w.Put(path, stored.Object)
-	w.runner = NewRunner(w.runner.charts, workers(), nil, time.Now)
+	w.runner = NewRunner(w.runner.charts, workers(), nil, sealKey(), time.Now)
 	reads()
 	w.history()
 	if look(); reads() != 1 {

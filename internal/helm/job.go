@@ -42,6 +42,8 @@ type OwnerCandidates = apply.OwnerCandidates
 type Job struct {
 	Action  release.Action
 	Desired release.Desired
+	// History is that of the HelmRelease. It proves stored revisions that have no seal.
+	History helmv2.Snapshots
 	// Spec holds the options of the action.
 	Spec helmv2.HelmReleaseSpec
 	// Origin is the HelmRelease. All objects get labels with its name.
@@ -227,7 +229,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: release.PlanOf(job.Action).ApprovedBy,
+		UID: job.Desired.UID, History: job.History, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: release.PlanOf(job.Action).ApprovedBy,
 		FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {
@@ -251,6 +253,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		FailedSince: func(before int) (storage.Manifest, []storage.FailedRevision, error) {
 			return storage.FailedSince(run.store, before)
 		},
+		Unproven: run.store.Unproven,
 	})
 	if err != nil {
 		return nil, err

@@ -109,6 +109,9 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 	if err != nil {
 		return fmt.Errorf("revision %d of release %s: %w", version, r.job.Desired.Target.Name, err)
 	}
+	if !r.store.Proven(version) {
+		return r.changed(version)
+	}
 	text := render.Text{Name: stored.Name, Version: "0.0.0", Manifest: func() (string, error) { return stored.Manifest, nil }}
 	if c := stored.Chart; c != nil && c.Metadata != nil {
 		text.Name, text.Version = c.Metadata.Name, c.Metadata.Version
@@ -119,6 +122,11 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 		return err
 	}
 	return c.explain(c.start(text.Config(*c.config), text))
+}
+
+// changed returns the error of an action that would use a revision which another client has written.
+func (r *run) changed(version int) error {
+	return fmt.Errorf("another client changed the record of revision %d of release %s", version, r.job.target().Name)
 }
 
 // loadChart loads the archive of the chart.
@@ -226,7 +234,7 @@ func (c *creation) guard(context.Context) error {
 			objection = c.client.Preflight.DryRuns(next, c.event, c.hooks)
 		}
 		// If no revision ever worked, its objects may not have been created by the release.
-		neverWorked := c.gate.Newest > 0 && !c.gate.Worked
+		neverWorked := c.gate.Newest > 0 && !c.gate.Worked || c.store.Unproven()
 		if err := c.client.Preflight.Ownership(neverWorked); err != nil {
 			return err
 		}

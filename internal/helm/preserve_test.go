@@ -23,7 +23,7 @@ import (
 func preservingUpgrade(t *testing.T, w *world, artifact chart.Artifact, values map[string]any) string {
 	t.Helper()
 	before := preview.Clone(values)
-	digest, err := w.runner.Preserved(t.Context(), w.conn, target(), w.history(), values)
+	digest, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +145,11 @@ func TestPreservedWithoutRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.runner.Preserved(t.Context(), w.conn, target(), nil, vals); got != want || err != nil {
+	if got, err := w.runner.Preserved(t.Context(), w.conn, observed(nil), vals); got != want || err != nil {
 		t.Errorf("without a release there is nothing to keep: %s, %v", got, err)
 	}
 	gone := []release.Revision{{Version: 4}}
-	if _, err := w.runner.Preserved(t.Context(), w.conn, target(), gone, vals); err == nil || !strings.HasPrefix(err.Error(), "values of revision 4 of release app in namespace prod: ") {
+	if _, err := w.runner.Preserved(t.Context(), w.conn, observed(gone), vals); err == nil || !strings.HasPrefix(err.Error(), "values of revision 4 of release app in namespace prod: ") {
 		t.Errorf("error %v", err)
 	}
 	j := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", vals)

@@ -23,6 +23,9 @@ func (r *run) rollback(a release.Rollback) error {
 	if err := checkRollback(r.config.Releases, target, a.Version); err != nil {
 		return err
 	}
+	if !r.store.Proven(a.Version) {
+		return r.changed(a.Version)
+	}
 	spec := r.job.Spec.GetRollback()
 	if spec.Recreate { //nolint:staticcheck // the deprecated field gets a warning
 		r.logs.Printf("spec.rollback.recreate has no effect")

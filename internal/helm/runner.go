@@ -43,15 +43,15 @@ type Runner struct {
 }
 
 // NewRunner returns a runner that takes charts from charts, and renders them with workers. The index describes the storage of
-// the cluster of local connections; it may be nil. The first call must return before any other
-// call.
-func NewRunner(charts *chart.Store, workers worker.Caller, index *storage.Index, now func() time.Time) *Runner {
+// the cluster of local connections, and the key seals records; both may be nil. The first call must
+// return before any other call.
+func NewRunner(charts *chart.Store, workers worker.Caller, index *storage.Index, key *storage.SealKey, now func() time.Time) *Runner {
 	// Helm keeps its field manager in a package variable. Pintle uses that of helm-controller, so
 	// that fields keep their owner when a release moves between the two.
 	if kube.ManagedFieldsManager != helmv2.FieldManager {
 		kube.ManagedFieldsManager = helmv2.FieldManager
 	}
-	return &Runner{charts: charts, remote: remote.New(workers), storage: storage.New(index, now), now: now}
+	return &Runner{charts: charts, remote: remote.New(workers), storage: storage.New(index, key, now), now: now}
 }
 
 // Run runs a job and returns when Helm has stopped writing. Cancelling ctx does not stop Helm,

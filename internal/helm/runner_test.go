@@ -42,7 +42,7 @@ func note() map[string]string {
 // ignoringMoments compares revisions without times and digests.
 func ignoringMoments() cmp.Options {
 	return cmp.Options{cmpopts.IgnoreFields(release.Revision{},
-		"FirstDeployed", "LastDeployed", "Deleted", "Modified", "Digest", "ConfigDigest")}
+		"FirstDeployed", "LastDeployed", "Deleted", "Modified", "Digest", "DeployedDigest", "ConfigDigest")}
 }
 
 func TestInstallUpgradeUninstall(t *testing.T) {
@@ -54,7 +54,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	}
 	one := release.Revision{
 		Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusDeployed, Description: "Install complete",
-		ChartName: "note", ChartVersion: "1.0.0+abc", AppVersion: "9", Owner: "uid-1", Applied: true,
+		ChartName: "note", ChartVersion: "1.0.0+abc", AppVersion: "9", Sealed: true, Owner: "uid-1", Applied: true,
 	}
 	if diff := cmp.Diff([]release.Revision{one}, out.Revisions, ignoringMoments()); diff != "" {
 		t.Errorf("revisions of the install (-want +got):\n%s", diff)

@@ -45,7 +45,7 @@ func (r *Runner) Stray(ctx context.Context, getter genericclioptions.RESTClientG
 
 // Revision returns a stored revision as the API server has it; nil if there is none.
 func (r *Runner) Revision(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (*release.Revision, error) {
-	live, err := storage.ReadLive(ctx, getter, target, version, recorded)
+	live, err := r.storage.ReadLive(ctx, getter, target, version, recorded)
 	if err != nil || live.Release == nil {
 		return nil, err
 	}
@@ -69,8 +69,11 @@ type ReadRequest struct {
 	// Spec and Defaults define the readiness checks.
 	Spec     helmv2.HelmReleaseSpec
 	Defaults helmv2.Defaults
-	// Origin is the HelmRelease.
-	Origin Origin
+	// Origin is the HelmRelease. UID is its UID, and History its history: a revision that these do not
+	// prove is not read. Without a UID, any revision is.
+	Origin  Origin
+	UID     string
+	History helmv2.Snapshots
 	// Secrets are texts that are removed from errors and logs.
 	Secrets []string
 }
@@ -78,7 +81,7 @@ type ReadRequest struct {
 // read returns a stored revision, and a client for its objects. A manifest does not change, so that
 // it may come from the read cache.
 func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) (*apply.Client, *helmrelease.Release, error) {
-	store, err := r.storage.Open(ctx, getter, q.Target, storage.Options{ReadCache: true})
+	store, err := r.storage.Open(ctx, getter, q.Target, storage.Options{ReadCache: true, UID: q.UID, History: q.History})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,6 +103,9 @@ func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGe
 	rls, err := store.Revision(q.Version)
 	if err != nil {
 		return nil, nil, fmt.Errorf("revision %d of release %s: %w", q.Version, q.Target.Name, err)
+	}
+	if q.UID != "" && !store.Proven(q.Version) {
+		return nil, nil, fmt.Errorf("another client wrote the record of revision %d of release %s", q.Version, q.Target.Name)
 	}
 	return client, rls, nil
 }
@@ -153,13 +159,13 @@ func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTCli
 }
 
 // Preserved returns the digest of the values that an upgrade to vals would store if it preserves
-// the values of the release. Stored is the result of History, of which one revision is read again.
-// It does not change vals.
-func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, vals map[string]any) (string, error) {
+// the values of the release. One of the observed revisions is read again. It does not change vals.
+func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, in release.Input, vals map[string]any) (string, error) {
+	target, stored := release.ObservedTarget(in), in.Observed.Revisions
 	if len(stored) == 0 {
 		return values.Digest(vals)
 	}
-	store, err := r.storage.Open(ctx, getter, target, storage.Options{ReadCache: true})
+	store, err := r.storage.Open(ctx, getter, target, storage.Options{ReadCache: true, UID: in.Desired.UID, History: in.Recorded.History})
 	if err != nil {
 		return "", err
 	}
@@ -168,6 +174,9 @@ func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTCli
 	base, err := store.Revision(version)
 	if err != nil {
 		return "", fmt.Errorf("values of revision %d of release %s in namespace %s: %w", version, target.Name, target.StorageNamespace, err)
+	}
+	if !store.Proven(version) {
+		return "", errNotPreserved(base)
 	}
 	return values.Digest(preview.Preserve(base, vals))
 }
@@ -191,7 +200,7 @@ type Stored struct {
 // For a version below 0 it only returns whether the newest revision is pending. The digests of the
 // revision can be compared with those of recorded.
 func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Stored, error) {
-	live, err := storage.ReadLive(ctx, getter, target, version, recorded)
+	live, err := r.storage.ReadLive(ctx, getter, target, version, recorded)
 	if err != nil {
 		return Stored{}, err
 	}

@@ -46,6 +46,7 @@ func (r *Runner) CheckTarget(ctx context.Context, getter genericclioptions.RESTC
 	}
 	var found release.TargetCheck
 	found.Revisions, err = t.check(ctx)
+	found.Revisions = release.BelieveAll(found.Revisions, job.Desired.UID, nil)
 	var refused apply.Refusal
 	if errors.As(err, &refused) {
 		found.Refused, err = redactor.Error(redact.OneLine(refused.Unwrap())).Error(), nil

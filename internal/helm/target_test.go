@@ -303,7 +303,7 @@ func TestCheckTargetInPlace(t *testing.T) {
 func TestStrayBehindTheIndex(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	runner := NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: 1 << 20}), workers(), emptyIndex(t, w, "1"), time.Now)
+	runner := NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: 1 << 20}), workers(), emptyIndex(t, w, "1"), sealKey(), time.Now)
 	local, err := cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)

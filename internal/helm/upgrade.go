@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/pintle-dev/pintle/internal/helm/preview"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
 )
@@ -29,7 +30,7 @@ func (r *run) upgrade(a release.Upgrade) settings {
 	}
 	if spec.PreserveValues {
 		s.preserve = func() (all, defaults map[string]any, err error) {
-			return preserveValues(r.config.Releases, target.Name, r.job.Values)
+			return preserveValues(r.config.Releases, r.store, target.Name, r.job.Values)
 		}
 	}
 	s.start = func(config *action.Configuration, text render.Text) error {
@@ -59,7 +60,7 @@ func (r *run) upgrade(a release.Upgrade) settings {
 // with Helm's option to reuse values. Helm would process the dependencies of the chart before that,
 // without the values that may enable them. It would also change the values of the stored revision,
 // which it stores again.
-func preserveValues(releases *helmstorage.Storage, name string, values map[string]any) (all, defaults map[string]any, err error) {
+func preserveValues(releases *helmstorage.Storage, store *storage.Driver, name string, values map[string]any) (all, defaults map[string]any, err error) {
 	base, err := preservedRevision(releases, name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		// Helm returns this error as well.
@@ -68,11 +69,20 @@ func preserveValues(releases *helmstorage.Storage, name string, values map[strin
 	if err != nil {
 		return nil, nil, err
 	}
+	if !store.Proven(base.Version) {
+		return nil, nil, errNotPreserved(base)
+	}
 	defaults, err = chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config))
 	if err != nil {
 		return nil, nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
 	}
 	return preview.Preserve(base, values), defaults, nil
+}
+
+// errNotPreserved returns the error of an upgrade that would preserve values of another client.
+func errNotPreserved(base *helmrelease.Release) error {
+	return fmt.Errorf("nothing proves that this HelmRelease made revision %d of release %s, so that its values are not preserved; "+
+		"move them to spec.values, and set spec.upgrade.preserveValues to false for the next upgrade", base.Version, base.Name)
 }
 
 // preservedRevision returns the revision whose values an upgrade preserves: the deployed one, or

@@ -23,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/handler"
 	"github.com/pintle-dev/pintle/internal/worker"
@@ -45,6 +46,13 @@ type world struct {
 	runner  *Runner
 }
 
+// sealKey returns the key of the controller.
+func sealKey() *storage.SealKey {
+	key := &storage.SealKey{}
+	key.Set([]byte("0123456789abcdef0123456789abcdef"))
+	return key
+}
+
 // workers returns a worker that parses and renders charts in this process.
 func workers() worker.Caller { return worker.Local{Handler: handler.New()} }
 
@@ -55,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	if w.conn, err = cluster.Connect(w.Config()); err != nil {
 		t.Fatal(err)
 	}
-	w.runner = NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), workers(), nil, time.Now)
+	w.runner = NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), workers(), nil, sealKey(), time.Now)
 	return w
 }
 
@@ -115,6 +123,22 @@ func (w *world) history() []release.Revision {
 		w.t.Fatal(err)
 	}
 	return all
+}
+
+// recorded returns the history of a HelmRelease that has recorded revisions.
+func recorded(stored []release.Revision) helmv2.Snapshots {
+	var all helmv2.Snapshots
+	for _, r := range stored {
+		all = append(all, &helmv2.Snapshot{
+			APIVersion: release.SnapshotScheme, Digest: r.Digest, Name: r.Name, Namespace: r.Namespace, Version: r.Version, Status: r.Status,
+		})
+	}
+	return all
+}
+
+// observed returns the input of a decision about prod/app with the stored revisions.
+func observed(stored []release.Revision) release.Input {
+	return release.Input{Desired: release.Desired{UID: "uid-1", Target: target()}, Observed: release.Observed{Revisions: stored}}
 }
 
 func target() release.Target {

@@ -140,7 +140,7 @@ func finalize(in Input) *Decision {
 // before recording it. Repeating the action would create a second revision.
 func recoverRevision(in Input) *Decision {
 	newest := in.Observed.Newest()
-	if newest == nil || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
+	if newest == nil || !sealedBy(newest, in.Desired.UID, in.Recorded.History) {
 		return nil
 	}
 	if newest.Status != helmv2.StatusDeployed && newest.Status != helmv2.StatusFailed {

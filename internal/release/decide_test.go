@@ -49,7 +49,7 @@ func testRevision(version int, status helmv2.ReleaseStatus) Revision {
 	return Revision{
 		Name: "web", Namespace: "apps", Version: version, Status: status,
 		ChartName: "web", ChartVersion: "1.1.0", ConfigDigest: "sha256:values",
-		Digest: "sha256:" + string(status), Owner: testUID, LastDeployed: testNow.Add(-time.Hour),
+		Digest: "sha256:" + string(status), Sealed: true, Owner: testUID, LastDeployed: testNow.Add(-time.Hour),
 	}
 }
 

@@ -300,7 +300,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 			t.Errorf("unlocks a recent revision of another client: %+v", newest)
 		}
 		switch newest.Status {
-		case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled, helmv2.StatusUninstalling:
+		case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled:
 			t.Errorf("unlocks a %s revision", newest.Status)
 		}
 	case Wait:

@@ -123,10 +123,7 @@ func isGated(in Input, d Decision) bool {
 	case Upgrade:
 		return a.Resume == 0
 	case Uninstall:
-		if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusUninstalling {
-			return false
-		}
-		return !in.Observed.Terminating
+		return !beganUninstall(in) && !in.Observed.Terminating
 	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 	}
 	return false

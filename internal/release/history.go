@@ -28,16 +28,25 @@ func Latest(history helmv2.Snapshots) *helmv2.Snapshot {
 	return latest
 }
 
-// Verified reports whether the stored revision matches its snapshot. A snapshot of an unknown
-// scheme is trusted, and so is a snapshot of helm-controller with an unknown digest algorithm.
+// Verified reports whether the stored revision matches its snapshot, which may be older than the
+// revision that has superseded it. A snapshot of an unknown scheme is trusted, and so is a snapshot
+// of helm-controller with an unknown digest algorithm; see Proven.
 func Verified(snapshot *helmv2.Snapshot, revision *Revision) bool {
 	switch snapshot.APIVersion {
 	case SnapshotScheme:
+		if SupersededSince(snapshot, revision) && snapshot.Digest == revision.DeployedDigest {
+			return true
+		}
 		return snapshot.Digest == revision.Digest
 	case helmv2.SnapshotAPIVersionV2:
 		return revision.HelmControllerDigest == "" || snapshot.Digest == revision.HelmControllerDigest
 	}
 	return true
+}
+
+// SupersededSince reports whether a revision was superseded after its snapshot was taken.
+func SupersededSince(snapshot *helmv2.Snapshot, revision *Revision) bool {
+	return snapshot.Status == helmv2.StatusDeployed && revision.Status == helmv2.StatusSuperseded
 }
 
 // StoredTarget returns the target of the stored release: the target in the spec or, for a
@@ -280,6 +289,22 @@ func FailedSince(stored []Revision, before int) (deployed int, failed []int) {
 	}
 	slices.Sort(failed)
 	return deployed, failed
+}
+
+// ProvenSince is FailedSince for an action that deletes objects of the returned revisions. A deployed
+// revision that is not proven counts as a later one, and the last proven one before it as deployed.
+// taken are the deployed revisions that count as later ones.
+func ProvenSince(stored []Revision, before int, proven func(version int) (bool, error)) (deployed int, later, taken []int, err error) {
+	deployed, later = FailedSince(stored, before)
+	for deployed > 0 {
+		is, err := proven(deployed)
+		if is || err != nil {
+			return deployed, later, taken, err
+		}
+		later, taken = append([]int{deployed}, later...), append(taken, deployed)
+		deployed, _ = FailedSince(stored, deployed)
+	}
+	return deployed, later, taken, nil
 }
 
 // wasDeployed reports whether a revision is or was deployed, as far as its status shows.

@@ -101,7 +101,7 @@ func rolledBack(in Input) *Decision {
 func heldAt(in Input) bool {
 	h, newest := in.Desired.Hold, in.Observed.Newest()
 	return h.Active && h.To > 0 && newest != nil && newest.Status == helmv2.StatusDeployed &&
-		(newest.Version == h.To || newest.RolledBackTo == h.To) && !changed(in, newest)
+		(newest.Version == h.To || newest.RolledBackTo == h.To) && !changed(in, newest) && proven(in, newest)
 }
 
 // holding decides about a release that is where it is to be held. The chart is not rendered again,
@@ -142,20 +142,21 @@ func holdTarget(in Input) (target *Revision, why string) {
 		return nil, fmt.Sprintf("revision %d belongs to release %s/%s", h.To, target.Namespace, target.Name)
 	case changed(in, target):
 		return nil, fmt.Sprintf("the record of revision %d is not as it was written: another client changed it", h.To)
+	case !proven(in, target):
+		return nil, fmt.Sprintf("nothing proves that this HelmRelease made revision %d: its record has no seal, and it is not in status.history", h.To)
 	}
 	return target, ""
 }
 
 // changed reports whether a revision does not match its snapshot or its labels. It is false without a
-// snapshot. A revision that was superseded since its snapshot has another digest.
+// snapshot.
 func changed(in Input, r *Revision) bool {
 	if r.Altered {
 		return true
 	}
 	for _, s := range in.Recorded.History {
 		if s != nil && s.Version == r.Version && s.Name == r.Name && s.Namespace == r.Namespace {
-			superseded := s.Status == helmv2.StatusDeployed && r.Status == helmv2.StatusSuperseded
-			return !superseded && !Verified(s, r)
+			return !Verified(s, r)
 		}
 	}
 	return false
@@ -212,6 +213,21 @@ func RequestsOther(in Input) string {
 	return difference(in)
 }
 
+// testable reports whether the tests of the newest revision are those that its HelmRelease made. The
+// digests of helm-controller do not cover tests.
+func testable(in Input) bool {
+	newest := in.Observed.Newest()
+	return sealedBy(newest, in.Desired.UID, in.Recorded.History) || TrustOf(in.Recorded.History, newest, newest) == VerifiedInFull
+}
+
+// remake returns a decision to replace a revision whose tests cannot be run.
+func remake(in Input) *Decision {
+	return &Decision{
+		State: StateUntested, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout},
+		Why: fmt.Sprintf("nothing proves what the tests of revision %d were when it was made, so that they are not run", in.Observed.Newest().Version),
+	}
+}
+
 // testRequested applies if a run of the tests is requested. The newest revision must be deployed
 // and recorded, and a hold must have begun.
 func testRequested(in Input) *Decision {
@@ -224,6 +240,12 @@ func testRequested(in Input) *Decision {
 	}
 	if in.Desired.Hold.Active && !heldAt(in) {
 		return nil
+	}
+	if !testable(in) {
+		if in.Desired.Hold.Active {
+			return nil
+		}
+		return remake(in)
 	}
 	return &Decision{
 		Action: Test{Timeout: in.Desired.Policy.TestTimeout, Request: requests.Test},

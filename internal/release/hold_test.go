@@ -85,12 +85,30 @@ func TestHoldTarget(t *testing.T) {
 		why    string
 	}{
 		"Recorded":   {"A superseded revision that matches its snapshot.", func(*Input, *Revision) {}, ""},
-		"Unrecorded": {"Without a snapshot there is nothing to compare.", func(in *Input, _ *Revision) { in.Recorded.History = in.Recorded.History[:1] }, ""},
+		"Unrecorded": {"Its record has a seal.", func(in *Input, _ *Revision) { in.Recorded.History = in.Recorded.History[:1] }, ""},
+		"Unsealed":   {"Its snapshot proves it.", func(_ *Input, r *Revision) { r.Sealed = false }, ""},
+		"Unproven": {
+			"It has neither.", func(in *Input, r *Revision) { in.Recorded.History, r.Sealed = in.Recorded.History[:1], false }, "nothing proves",
+		},
+		"OfAnother": {
+			"It was sealed for another HelmRelease.",
+			func(in *Input, r *Revision) { in.Recorded.History, r.Owner = in.Recorded.History[:1], "other-uid" }, "nothing proves",
+		},
+		"OfAnotherLife": {
+			"The release was uninstalled and installed since.",
+			func(in *Input, r *Revision) { in.Recorded.History, r.FirstDeployed = in.Recorded.History[:1], testNow }, "nothing proves",
+		},
 		"SupersededSince": {
 			"Another client has made the newest revision.",
-			func(in *Input, _ *Revision) {
-				in.Recorded.History[1].Status, in.Recorded.History[1].Digest = helmv2.StatusDeployed, "x"
+			func(in *Input, r *Revision) {
+				in.Recorded.History[1].Status, in.Recorded.History[1].Digest, r.DeployedDigest = helmv2.StatusDeployed, "x", "x"
 			}, "",
+		},
+		"ChangedAndSuperseded": {
+			"Someone has changed the record, and marked it superseded.",
+			func(in *Input, r *Revision) {
+				in.Recorded.History[1].Status, in.Recorded.History[1].Digest, r.DeployedDigest = helmv2.StatusDeployed, "x", "y"
+			}, "another client changed it",
 		},
 		"Changed": {"Its digest differs.", func(_ *Input, r *Revision) { r.Digest = "x" }, "another client changed it"},
 		"Altered": {

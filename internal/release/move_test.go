@@ -89,16 +89,16 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// TestStrayIsUninstalled: the uninstall of a stray release is completed, and is no remediation,
-// which would add a snapshot to an empty history.
-func TestStrayIsUninstalled(t *testing.T) {
+// TestStrayIsUnlocked: a stray release with the status of an uninstall is unlocked and then recorded: no
+// history shows that the uninstall was begun.
+func TestStrayIsUnlocked(t *testing.T) {
 	in := inSyncInput()
 	in.Recorded.History, in.Recorded.UpgradeFailures = nil, 1
 	in.Observed.Stray = &Target{Name: "old", Namespace: "apps", StorageNamespace: "store"}
 	in.Observed.Revisions = in.Observed.Revisions[:1]
 	in.Observed.Revisions[0].Status, in.Observed.Revisions[0].Modified = helmv2.StatusUninstalling, metav1.NewTime(testNow.Add(-24*60*60*1e9)).Time
 	d := Decide(in)
-	if a, uninstalls := d.Action.(Uninstall); !uninstalls || a.Remediation || a.Target != *in.Observed.Stray {
+	if a, unlocks := d.Action.(Unlock); !unlocks || a.Target != *in.Observed.Stray {
 		t.Errorf("decides %+v", d)
 	}
 }

@@ -118,7 +118,10 @@ type Revision struct {
 	// Modified.
 	Unread bool
 	// Altered is true if the content of the record contradicts its labels.
-	Altered   bool
+	Altered bool
+	// Sealed is true if the record has a valid seal: this controller has written all of it. It is
+	// also true if this process has written it, with or without a key.
+	Sealed    bool
 	Name      string
 	Namespace string
 	Version   int
@@ -130,17 +133,22 @@ type Revision struct {
 	AppVersion   string
 	// ConfigDigest is the digest of the values in the stored revision.
 	ConfigDigest string
-	// Digest covers everything that can be changed through Helm; see SnapshotScheme.
-	Digest        string
-	FirstDeployed time.Time
-	LastDeployed  time.Time
-	Deleted       time.Time
+	// Digest covers everything that can be changed through Helm; see SnapshotScheme. DeployedDigest is
+	// the one that a superseded revision had while it was deployed; empty for other revisions.
+	Digest         string
+	DeployedDigest string
+	FirstDeployed  time.Time
+	LastDeployed   time.Time
+	Deleted        time.Time
 	// Modified is the time of the last write of the record; zero if storage has none.
 	Modified time.Time
-	// Owner is the UID of the HelmRelease that created this revision; empty for other clients. Helm
-	// copies labels to the next revision, so the revision label counts only if it has this
-	// revision's own number.
+	// Owner is the UID of the HelmRelease that created this revision; empty for other clients, and if
+	// nothing proves it; see Believe. Helm copies labels to the next revision, so the revision label
+	// counts only if it has this revision's own number.
 	Owner string
+	// Claimed is true if nothing proves that the HelmRelease created the revision, as its label says. It
+	// counts for one decision only: the revision is unlocked at once.
+	Claimed bool
 	// Interrupted is true for a failed revision whose action was interrupted by a shutdown, a crash
 	// or an outage. It is not a failure of the release.
 	Interrupted bool
@@ -157,7 +165,7 @@ type Revision struct {
 	// Applied is true if all objects of the revision were applied before the wait for them began.
 	Applied bool
 	// Attempt describes the action that works on the revision or has created it; nil if the record
-	// has none.
+	// has none, or has no valid seal.
 	Attempt *Attempt
 	// Plan is the digest of the plan that the revision was made of; empty if there was none, or
 	// another action has worked on the revision since.
@@ -177,8 +185,8 @@ type Revision struct {
 	TestRequest string
 	// SourceRevision is the revision of the source that the chart came from; empty if unknown.
 	SourceRevision string
-	// HelmControllerDigest is the digest that helm-controller computes over the stored record;
-	// empty if it cannot be computed.
+	// HelmControllerDigest is the digest that helm-controller computes over the stored record, with
+	// the status of its snapshot if the revision was superseded since; empty if it cannot be computed.
 	HelmControllerDigest string
 }
 

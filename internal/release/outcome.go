@@ -47,8 +47,8 @@ type Outcome struct {
 	// Record is the size of the new revision's record. It is nil if the size is small, or no
 	// revision was to be created.
 	Record *RecordSize
-	// TakenOver is the revision of another client that an upgrade took over, in the state in which
-	// it was found. It is nil if there was none, or it was never deployed.
+	// TakenOver is the deployed revision of a release that an upgrade took over, in the state in which
+	// it was found. It is nil if there was none, or another client made it.
 	TakenOver *Revision
 	// Diagnosis is the failure cause of a wait for objects, a hook or a test. It is nil if no wait
 	// failed or no cause was found.

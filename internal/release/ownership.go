@@ -115,14 +115,18 @@ func moved(want Desired, recorded helmv2.HelmReleaseStatus) string {
 	return ""
 }
 
-// TakenOver returns the newest deployed revision of another client that the decision takes over, so
-// that a rollback can return to it. It returns nil for decisions that take nothing over.
+// TakenOver returns the newest deployed revision of a release that the decision takes over, so that a
+// rollback can return to it. It returns nil for decisions that take nothing over, and for revisions
+// of other clients: nothing proves which of those a user has made.
 func TakenOver(in Input, d Decision) *Revision {
 	if u, ok := d.Action.(Upgrade); !ok || !u.TakeOver {
 		return nil
 	}
 	for i := range in.Observed.Revisions {
 		if r := in.Observed.Revisions[i]; r.Status == helmv2.StatusDeployed {
+			if !proven(in, &r) {
+				return nil
+			}
 			return &r
 		}
 	}
@@ -219,6 +223,8 @@ type Leftover struct {
 	// Deletes is true if Helm itself deletes the object, because the revision that the action
 	// replaces contains it.
 	Deletes bool
+	// Unproven is true if only revisions contain the object that nothing proves.
+	Unproven bool
 	// Created is the creation time of the object. Recorded is that of the record of Version, the
 	// oldest stored revision that contains the object. The clock is that of the API server, in
 	// seconds. A zero time is unknown.
@@ -233,7 +239,7 @@ type Leftover struct {
 // WhyKept returns the reason why a leftover of release us is not deleted; empty if it is deleted. A
 // leftover is deleted if a failed revision created it or the deployed one contains it. An object
 // that a failed revision only adopted is older than its record, and stays. If that is unknown, Helm
-// decides.
+// decides. What only unproven revisions contain is deleted if its own metadata names the release.
 func (l Leftover) WhyKept(us Target) string {
 	known := !l.Created.IsZero() && !l.Recorded.IsZero()
 	switch {
@@ -241,7 +247,7 @@ func (l Leftover) WhyKept(us Target) string {
 		return "its resource policy is keep"
 	case l.Metadata.NamesRelease() && (l.Metadata.Name != us.Name || l.Metadata.Namespace != us.Namespace):
 		return fmt.Sprintf("it is of Helm release %s/%s by now", l.Metadata.Namespace, l.Metadata.Name)
-	case !l.Metadata.NamesRelease() && !l.Deletes:
+	case !l.Metadata.NamesRelease() && (!l.Deletes || l.Unproven):
 		return "it has no metadata of a Helm release"
 	case l.Deployed, known && !l.Created.Before(l.Recorded):
 		return ""

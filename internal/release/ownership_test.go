@@ -73,6 +73,8 @@ func TestLeftover(t *testing.T) {
 		"OfOtherCurrent":  {Leftover{Metadata: other, Created: at, Recorded: at, Preceded: true, Deletes: true}, "it is of Helm release shop/web by now"},
 		"OfNone":          {Leftover{Created: at, Recorded: at, Preceded: true}, "it has no metadata of a Helm release"},
 		"OfNoneCurrent":   {Leftover{Created: at, Recorded: at, Preceded: true, Deletes: true}, ""},
+		"Unproven":        {Leftover{Created: at, Recorded: at, Preceded: true, Deletes: true, Deployed: true, Unproven: true}, "it has no metadata of a Helm release"},
+		"UnprovenOurs":    {Leftover{Metadata: ours, Deployed: true, Unproven: true}, ""},
 		"Deployed":        {Leftover{Metadata: ours, Created: at, Deployed: true}, ""},
 		"DeployedKeep":    {Leftover{Metadata: ours, Created: at, Deployed: true, Keep: true}, "its resource policy is keep"},
 		"DeployedOfOther": {Leftover{Metadata: other, Created: at, Deployed: true}, "it is of Helm release shop/web by now"},

@@ -197,6 +197,7 @@ func observeHistory(in Input, o Observer, live bool) (Input, error) {
 			have.Stray, have.Revisions, have.Conflicts = stray, revisions, nil
 		}
 	}
+	have.Revisions = BelieveAll(have.Revisions, in.Desired.UID, in.Recorded.History)
 	have.Conflicts, err = o.Makers(in)
 	return in, err
 }
@@ -210,7 +211,7 @@ func observeRevision(in Input, o RevisionReader, version int) (Input, error) {
 	}
 	all := slices.DeleteFunc(slices.Clone(in.Observed.Revisions), func(r Revision) bool { return r.Version == version })
 	if found != nil {
-		all = append(all, *found)
+		all = append(all, Believe(*found, in.Desired.UID, in.Recorded.History))
 		SortNewestFirst(all)
 	}
 	in.Observed.Revisions = all

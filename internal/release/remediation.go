@@ -280,7 +280,7 @@ func returnable(in Input, target *helmv2.Snapshot) bool {
 		if r.Version != target.Version {
 			continue
 		}
-		return r.Worked() && r.Name == target.Name && r.Namespace == target.Namespace && Verified(target, r)
+		return r.Worked() && r.Name == target.Name && r.Namespace == target.Namespace && Verified(target, r) && proven(in, r)
 	}
 	return false
 }

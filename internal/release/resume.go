@@ -17,12 +17,12 @@ import (
 // to be held needs only the rollback of that hold.
 func resume(in Input) *Decision {
 	newest, policy := in.Observed.Newest(), in.Desired.Policy
-	if newest == nil || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
+	if !goesOn(in) {
 		// The creator of the newest revision is the owner of the release.
 		return nil
 	}
 	a := newest.Attempt
-	if a == nil || !a.requested(in.Desired) {
+	if a == nil || !a.of(in.Desired.UID) || !a.requested(in.Desired) {
 		return nil
 	}
 	d := &Decision{State: StateLocked, Why: fmt.Sprintf("the '%s' action of revision %d was interrupted", a.Action, newest.Version)}
@@ -61,7 +61,8 @@ func (o Observed) stored(version int) bool {
 // unlock applies if the newest revision is pending or uninstalling, no attempt runs, and the action
 // is not resumed. A revision of this HelmRelease was interrupted, because its process no longer
 // exists. A revision of another client is left alone until it is older than any action may take. An
-// uninstall is completed. All other pending revisions are marked as failed.
+// uninstall that this HelmRelease began is completed. All other revisions are marked as failed: a
+// record alone is no reason to uninstall a release.
 func unlock(in Input) *Decision {
 	newest := in.Observed.Newest()
 	if newest == nil || owner(in) != nil {
@@ -71,14 +72,17 @@ func unlock(in Input) *Decision {
 	target := ObservedTarget(in)
 	d := &Decision{State: StateLocked, Why: fmt.Sprintf("release with status '%s'", newest.Status)}
 	limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
-	interrupted := newest.Owner == in.Desired.UID && in.Desired.UID != ""
+	interrupted := (newest.Owner == in.Desired.UID || newest.Claimed) && in.Desired.UID != ""
 	switch newest.Status {
 	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled:
 		return nil
 	case helmv2.StatusUninstalling:
-		// The creator of a revision need not be the client that uninstalls it.
-		interrupted = beganUninstall(in)
 		limit = in.Desired.Policy.UninstallTimeout
+		// The creator of a revision need not be the client that uninstalls it.
+		if interrupted = beganUninstall(in); !interrupted {
+			d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
+			break
+		}
 		// A counted failure shows that the uninstall was its remediation.
 		remediation := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
 		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remediation, Reinstall: !remediation && reinstalls(in)}
@@ -98,10 +102,13 @@ func unlock(in Input) *Decision {
 // the record has the attempt, or status has recorded the revision as uninstalling.
 func beganUninstall(in Input) bool {
 	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
-	if a := newest.Attempt; a != nil && a.Action == helmv2.ActionUninstall && a.of(in.Desired.UID) {
-		return true
+	if newest == nil || newest.Status != helmv2.StatusUninstalling ||
+		last == nil || last.Version != newest.Version || last.Status == helmv2.StatusUninstalled {
+		return false
 	}
-	return last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
+	a := newest.Attempt
+	began := a != nil && a.Action == helmv2.ActionUninstall && a.of(in.Desired.UID)
+	return began && sealedBy(newest, in.Desired.UID, in.Recorded.History) || Proves(in.Recorded.History, newest)
 }
 
 // reinstall applies if an install was interrupted or outdated and is not resumed, and some of its

@@ -113,6 +113,19 @@ func TestNotResumed(t *testing.T) {
 				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
 			}, RuleBusy,
 		},
+		"Unsealed": {helmv2.ActionUpgrade, func(in *Input) { in.Observed.Revisions[0].Sealed = false }, RuleUnlock},
+		"OfAnotherAttempt": {
+			helmv2.ActionUpgrade, func(in *Input) { in.Observed.Revisions[0].Attempt.ID = "another.3.x" }, RuleUnlock,
+		},
+		"RecordedSince": {
+			helmv2.ActionUpgrade, func(in *Input) { in.Recorded.History[0].Version = in.Observed.Revisions[0].Version }, RuleUnlock,
+		},
+		"OlderThanRecorded": {
+			helmv2.ActionUpgrade, func(in *Input) { in.Recorded.History[0].Version = in.Observed.Revisions[0].Version + 1 }, RuleUnlock,
+		},
+		"OfAnotherLife": {
+			helmv2.ActionUpgrade, func(in *Input) { in.Observed.Revisions[0].FirstDeployed = testNow }, RuleUnlock,
+		},
 		"Ended": {
 			helmv2.ActionUpgrade, func(in *Input) { in.Observed.Revisions[0].Status = helmv2.StatusFailed }, RuleRecover,
 		},
@@ -206,6 +219,12 @@ func TestUninstallGoesOn(t *testing.T) {
 			in.Recorded.InstallFailures, in.Recorded.Failures = 1, 1
 			in.Desired.ConfigDigest = "sha256:values"
 		}, Uninstall{Timeout: 7 * time.Minute, Target: unfinishedInstall().Desired.Target, Remediation: true}},
+		"Unsealed": {func(in *Input) { in.Observed.Revisions[0].Sealed = false }, Wait{After: 7 * time.Minute, Limit: 7 * time.Minute}},
+		"Recorded": {func(in *Input) {
+			in.Observed.Revisions[0].Sealed = false
+			in.Recorded.History[0].Status, in.Recorded.History[0].Digest = helmv2.StatusUninstalling, "sha256:now"
+		}, Uninstall{Timeout: 7 * time.Minute, Target: unfinishedInstall().Desired.Target, Reinstall: true}},
+		"Ended": {func(in *Input) { in.Recorded.History[0].Status = helmv2.StatusUninstalled }, Wait{After: 7 * time.Minute, Limit: 7 * time.Minute}},
 		"HooksRun": {func(in *Input) {
 			in.Observed.Revisions[0].InstallHooksLeft = false
 		}, Uninstall{Timeout: 7 * time.Minute, Target: unfinishedInstall().Desired.Target}},

@@ -162,6 +162,9 @@ func untested(in Input) *Decision {
 	if !in.Desired.Policy.Tests || Tested(Latest(in.Recorded.History)) {
 		return nil
 	}
+	if !testable(in) {
+		return remake(in)
+	}
 	return &Decision{
 		State: StateUntested, Action: Test{Timeout: in.Desired.Policy.TestTimeout},
 		Why: "the tests of the newest revision were not run",
@@ -177,6 +180,10 @@ func drifted(in Input) *Decision {
 	}
 	d := &Decision{State: StateDrifted, Action: Settle{}, Why: "live objects differ from the release"}
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled {
+		return d
+	}
+	if !proven(in, in.Observed.Newest()) {
+		d.Why += ", which is not corrected: nothing proves what the record of the release was when it was made"
 		return d
 	}
 	if found.Pause > 0 && !found.Removed() {

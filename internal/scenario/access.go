@@ -50,7 +50,7 @@ func (o observation) History(in release.Input, live bool) ([]release.Revision, [
 		return nil, o.conflicts, nil
 	}
 	stored := o.store(release.StoredTarget(in.Desired, in.Recorded)).observed()
-	return read(in.Recorded.History, stored), o.conflicts, nil
+	return release.BelieveAll(read(in.Recorded.History, stored), uid, in.Recorded.History), o.conflicts, nil
 }
 
 // demand returns d with the demand that a line adds. The others stay.

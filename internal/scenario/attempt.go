@@ -66,7 +66,7 @@ func (a *action) work() {
 		return
 	}
 	test, _ := a.kind.(release.Test)
-	if at := a.made.Attempt; at == nil || at.Action != helmv2.ReleaseAction(release.Name(a.kind)) || at.Request != test.Request {
+	if at := a.made.Attempt; at == nil || !a.proven[a.made] || at.Action != helmv2.ReleaseAction(release.Name(a.kind)) || at.Request != test.Request {
 		a.made.Attempt = a.newAttempt(a.made.Version)
 		if a.store.tests && test.Request != "" {
 			a.made.TestRequest, a.made.Tests = test.Request, map[string]release.TestRun{testName: {Started: a.started, Phase: "Running"}}
@@ -81,7 +81,7 @@ func (a *action) work() {
 // older revision is deployed as before.
 func (a *action) resume(version int) {
 	last := a.store.newest()
-	if last == nil || last.Version != version || !last.Pending() || last.Attempt == nil || last.Attempt.Action != helmv2.ReleaseAction(release.Name(a.kind)) {
+	if last == nil || last.Version != version || !last.Pending() || !a.proven[last] || last.Attempt == nil || last.Attempt.Action != helmv2.ReleaseAction(release.Name(a.kind)) {
 		a.refused = fmt.Errorf("revision %d was not left by an interrupted %s", version, release.Name(a.kind))
 		return
 	}
@@ -117,6 +117,7 @@ func (a *action) reach(to stage) {
 	if a.made == nil || a.made.Attempt == nil || a.refused != nil {
 		return
 	}
+	defer a.wrote()
 	if to >= stagePreHook {
 		a.hook(a.event("pre"), to > stagePreHook)
 	}

@@ -46,7 +46,7 @@ func (w *World) check() error {
 			return err
 		}
 	}
-	if err := checkStored(w.stores, w.usedCLI); err != nil {
+	if err := checkStored(w.stores, w.usedCLI, w.attacked); err != nil {
 		return err
 	}
 	if len(s.History) > release.HistoryLimit {
@@ -62,7 +62,11 @@ func (w *World) check() error {
 
 // checkStored returns an error if a finished hook has run again, or an interrupted or outdated
 // revision is a rollback target of Helm.
-func checkStored(stores map[string]*storage, usedCLI bool) error {
+func checkStored(stores map[string]*storage, usedCLI, attacked bool) error {
+	if attacked {
+		// Labels and the progress of hooks may be those of an older record.
+		return nil
+	}
 	for _, store := range stores {
 		for hook, times := range store.ran.finished {
 			if times > 1 {
@@ -85,6 +89,10 @@ func checkResumed(in release.Input, d release.Decision) error {
 	if _, unlocks := d.Action.(release.Unlock); !unlocks || newest.Owner != uid || newest.Attempt == nil {
 		return nil
 	}
+	if last := release.Latest(in.Recorded.History); last != nil && last.Version >= newest.Version {
+		// The action has ended, and its pending record was stored again.
+		return nil
+	}
 	a := newest.Attempt
 	helm := a.Action == helmv2.ActionInstall || len(in.Observed.Revisions) > 1
 	target := a.RollbackTo == 0 || slices.ContainsFunc(in.Observed.Revisions, func(r release.Revision) bool { return r.Version == a.RollbackTo })
@@ -96,14 +104,18 @@ func checkResumed(in release.Input, d release.Decision) error {
 
 // checkApproved returns an error if an action begins whose plan needs an approval that it does not have.
 func (s steps) checkApproved(in release.Input, d release.Decision) error {
+	begun := release.Resumed(d.Action) > 0 || in.Observed.Terminating
 	switch d.Action.(type) {
-	case release.Install, release.Upgrade, release.Uninstall:
+	case release.Install, release.Upgrade:
+	case release.Uninstall:
+		begun = begun || s.current().ran.uninstalling
 	case release.Test, release.Rollback, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
 		release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return nil
 	}
-	newest := in.Observed.Newest()
-	begun := release.Resumed(d.Action) > 0 || newest != nil && newest.Status == helmv2.StatusUninstalling || in.Observed.Terminating
+	if !begun && len(in.Desired.Demands.Freezes) > 0 {
+		return fmt.Errorf("%s begins although the release is frozen: %+v", release.Name(d.Action), d)
+	}
 	if begun || !in.Desired.Demands.NeedPlan() {
 		return nil
 	}

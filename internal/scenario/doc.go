@@ -18,8 +18,9 @@
 //	approval Always|Destructive|Never | changes "Delete PersistentVolumeClaim/cache" ...
 //	protect KIND[,deny] | approve [by=NAME] [other] | reject
 //	blocked REASON "message" [terminal] [quiet] | unblocked
-//	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [age=10m] [scheme=v2]
+//	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [unsealed] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
+//	forge record|content|labels|save|restore|drop 1 ... | forge unseal
 //	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text"
 //	          [server="name"]] [die=announce|begin|run|pre-hook|objects|wait|post-hook|record|events]
 //	reaches pre-hook|objects|wait|post-hook
@@ -35,6 +36,10 @@
 // render otherwise each time. A process that dies, a shutdown and an outage leave the revision
 // pending, with the progress of its hooks. With "other resumes" another process resumes the action,
 // and this process stops.
+//
+// With "forge" someone who may write Secrets only writes a record with content of his own, changes the
+// content or the labels of one, copies one and stores it again later, or deletes one. The lines are in
+// forge.go. An action that is running ends if one of its records is written.
 //
 // With "policy" a policy freezes the release, refuses its chart, is not available, or is gone.
 //
@@ -56,6 +61,7 @@
 //	ending.go    the ends of Helm actions
 //	attempt.go   attempts and their hooks
 //	check.go     invariants
+//	forge.go     records that an attacker writes, and the invariants about them
 //	storage.go   Helm storage and Helm actions in memory
 //	words.go     words and arguments of a line
 //	helm.go      results of a Helm action, with the diagnosis of a container that exits

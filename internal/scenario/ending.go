@@ -70,9 +70,10 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 		a.endRecheck(e)
 	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
-	o.Revisions = append(o.Revisions, seal(a.made))
+	a.wrote()
+	o.Revisions = append(o.Revisions, a.store.read(a.made))
 	if a.replaced != nil && cause == nil {
-		o.Revisions = append(o.Revisions, seal(a.replaced))
+		o.Revisions = append(o.Revisions, a.store.read(a.replaced))
 	}
 	return o
 }
@@ -144,6 +145,7 @@ func (a *action) endRecheck(e ending) {
 }
 
 func (a *action) endUninstall(now time.Time) {
+	a.store.ran.uninstalling = false
 	a.made.Status, a.made.Description, a.made.Deleted = helmv2.StatusUninstalled, "Uninstallation complete", now
 	if !a.store.keepHistory {
 		a.store.revisions = nil

@@ -63,19 +63,20 @@ func (o observation) Target(in release.Input) (*release.TargetCheck, error) {
 		found = &check
 	}
 	if want := in.Desired.Target; found != nil && !release.SameRecords(want, release.ObservedTarget(in)) {
-		found.Revisions = o.store(want).observed()
+		found.Revisions = release.BelieveAll(o.store(want).observed(), uid, in.Recorded.History)
 	}
 	return found, nil
 }
 
 // Revision returns a revision in storage.
 func (o observation) Revision(in release.Input, version int) (*release.Revision, error) {
-	found := o.store(release.ObservedTarget(in)).version(version)
+	store := o.store(release.ObservedTarget(in))
+	found := store.version(version)
 	if found == nil {
 		return nil, nil //nolint:nilnil // it is not stored
 	}
-	sealed := seal(found)
-	return &sealed, nil
+	read := store.read(found)
+	return &read, nil
 }
 
 // Stray searches the recorded storage namespace for a release whose target is not recorded.
@@ -84,7 +85,10 @@ func (o observation) Stray(in release.Input) (*release.Target, []release.Revisio
 	for _, key := range slices.Sorted(maps.Keys(o.stores)) {
 		name, found := strings.CutPrefix(key, prefix)
 		newest := o.stores[key].newest()
-		if !found || newest == nil || !release.Stray(newest, in.Desired.UID) {
+		if !found || newest == nil {
+			continue
+		}
+		if believed := release.Believe(o.stores[key].read(newest), uid, in.Recorded.History); !release.Stray(&believed, in.Desired.UID) {
 			continue
 		}
 		target := &release.Target{Name: name, Namespace: newest.Namespace, StorageNamespace: in.Recorded.StorageNamespace}
@@ -118,9 +122,9 @@ func (w *World) target(a release.Action, want release.Desired) *storage {
 
 // leftBehind returns an error if a release of this HelmRelease is stored at a target that is no
 // longer observed. It ignores worlds with uses of the Helm CLI, which may be unnoticed before the
-// release moves.
+// release moves, and those with an attacker.
 func (w *World) leftBehind() error {
-	if w.usedCLI {
+	if w.usedCLI || w.attacked {
 		return nil
 	}
 	for key, store := range w.stores {

@@ -24,7 +24,8 @@ func (e ending) interruption(since time.Time) *release.Outage {
 // process has resumed it. Its revision stays pending. The outcome has the record as known to the
 // action.
 func (a *action) interrupt(e ending, o release.Outcome, now time.Time) release.Outcome {
-	known := seal(a.made)
+	defer a.wrote()
+	known := a.store.read(a.made)
 	switch a.kind.(type) {
 	case release.Install, release.Upgrade, release.Rollback:
 		if e.unanswered {
@@ -64,6 +65,7 @@ func (w script) other(word string) error {
 		o := *w.running
 		o.made.Attempt.Run++
 		o.run = o.made.Attempt.Run
+		o.wrote()
 		w.elsewhere = &o
 		w.out.line("resumed by another process")
 		w.finish(ending{cause: fmt.Errorf("revision %d: %w", o.made.Version, release.ErrResumedElsewhere), elsewhere: true})

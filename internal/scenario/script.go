@@ -69,6 +69,8 @@ func (w *World) Do(line string) error {
 		return script{w}.put(args)
 	case "cli":
 		return script{w}.cli(args)
+	case "forge":
+		return script{w}.forge(args)
 	case "reconcile":
 		helm, err := args.helm()
 		if err != nil {
@@ -178,6 +180,7 @@ func (w script) change(verb string, args arguments) error {
 	case "applied":
 		if w.running != nil && w.running.made != nil {
 			w.running.made.Applied = true
+			w.running.wrote()
 		}
 	case "conflict":
 		return w.conflict(args)
@@ -295,6 +298,9 @@ func (w script) put(args arguments) error {
 		r.Owner = conflictUID
 	}
 	w.current().revisions = append(w.current().revisions, r)
+	if r.Owner != "" && !args.has("unsealed") {
+		w.current().seal(r)
+	}
 	if scheme, ok := args.lookup("scheme"); ok {
 		r.HelmControllerDigest = helmControllerDigest(r)
 		w.hr.Status.History = append(helmv2.Snapshots{{
@@ -346,7 +352,7 @@ func (w script) cli(args arguments) error {
 	if args.value("by", "") == "other-helmrelease" {
 		by = conflictUID
 	}
-	a := store.begin(kind, want, by, w.now)
+	a := store.begin(kind, want, by, w.now, nil)
 	o := a.end(ending{}, w.now)
 	current.revisions = store.revisions
 	w.out.stored(w.current().observed())

@@ -108,7 +108,7 @@ func (s steps) cancelFor(wait release.Wait) {
 
 // decided prints a decision and checks it.
 func (s steps) decided(in release.Input, d release.Decision) error {
-	if err := errors.Join(checkDecision(in, d), checkResumed(in, d), s.checkApproved(in, d)); err != nil {
+	if err := errors.Join(checkDecision(in, d), checkResumed(in, d), s.checkApproved(in, d), s.checkProven(in, d)); err != nil {
 		return err
 	}
 	s.out.decision(d)

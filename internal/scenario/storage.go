@@ -6,6 +6,7 @@ package scenario
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -57,6 +58,12 @@ type hooksRun struct {
 	attempts, rendered int
 	// finished counts the successes of each hook of each attempt, by "<ID> <event>".
 	finished map[string]int
+	// sealed are the records that Pintle has written, as they were written: those with a valid seal.
+	sealed map[string]bool
+	// recorded are the attempts whose revisions have entered the history. uninstalling is true from
+	// the beginning to the end of an uninstall by this HelmRelease.
+	recorded     map[string]bool
+	uninstalling bool
 	// lines are the lines that are not printed yet.
 	lines []string
 }
@@ -65,11 +72,30 @@ type hooksRun struct {
 func (s *storage) observed() []release.Revision {
 	var all []release.Revision
 	for _, r := range s.revisions {
-		all = append(all, seal(r))
+		all = append(all, s.read(r))
 	}
 	release.SortNewestFirst(all)
 	return all
 }
+
+// read returns a copy of a revision as it is read from its record.
+func (s *storage) read(r *release.Revision) release.Revision {
+	c := digested(r)
+	c.Sealed = s.ran.sealed[recordOf(r)]
+	return c
+}
+
+// recordOf stands for the record of a revision: everything that a seal covers.
+func recordOf(r *release.Revision) string {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// seal seals the record of a revision that Pintle writes.
+func (s *storage) seal(r *release.Revision) { s.ran.sealed[recordOf(r)] = true }
 
 // read reduces revisions to the known fields of unread ones, as the controller would. all is sorted
 // newest first.
@@ -87,31 +113,45 @@ func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision 
 	return seen
 }
 
-// seal returns a copy of a revision with its digest. As in Helm storage, the digest does not cover
+// digested returns a copy of a revision with its digests. As in Helm storage, a digest does not cover
 // labels, owner, tests and modification time.
-func seal(r *release.Revision) release.Revision {
+func digested(r *release.Revision) release.Revision {
 	c := *r
-	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
-	c.Interrupted, c.Outdated, c.Applied, c.Rollback = false, false, false, false
-	c.Attempt, c.InstallHooksLeft, c.RolledBackTo, c.TestRequest, c.SourceRevision = nil, false, 0, "", ""
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
-	c = *r
 	c.Tests = maps.Clone(r.Tests)
 	if r.Attempt != nil {
 		attempt := *r.Attempt
 		attempt.Finished = slices.Clone(attempt.Finished)
 		c.Attempt = &attempt
 	}
-	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	c.Digest = digestAs(r, r.Status)
+	if r.Status == helmv2.StatusSuperseded {
+		c.DeployedDigest = digestAs(r, helmv2.StatusDeployed)
+	}
 	if c.HelmControllerDigest != "" {
 		c.HelmControllerDigest = helmControllerDigest(r)
 	}
 	return c
 }
 
-// helmControllerDigest stands for the digest of another scheme, which covers the status.
+// digestAs returns the digest of a revision if it had the given status.
+func digestAs(r *release.Revision, status helmv2.ReleaseStatus) string {
+	c := *r
+	c.Status = status
+	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
+	c.Interrupted, c.Outdated, c.Applied, c.Rollback = false, false, false, false
+	c.Attempt, c.InstallHooksLeft, c.RolledBackTo, c.TestRequest, c.SourceRevision = nil, false, 0, "", ""
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// helmControllerDigest stands for the digest of another scheme, which covers the status: that in the
+// snapshot of a revision that was superseded since.
 func helmControllerDigest(r *release.Revision) string {
-	return "sha256:helm-controller-" + string(r.Status)
+	status := r.Status
+	if status == helmv2.StatusSuperseded {
+		status = helmv2.StatusDeployed
+	}
+	return "sha256:helm-controller-" + string(status) + r.AppVersion
 }
 
 func (s *storage) newest() *release.Revision {
@@ -177,11 +217,29 @@ type action struct {
 	// made is the revision that the action created or changes. replaced is the one that a success
 	// supersedes.
 	made, replaced *release.Revision
+	// proven are the stored revisions that were proven when the action began. The action seals those
+	// and its own when it writes them.
+	proven map[*release.Revision]bool
 }
 
-// begin performs an action up to and including Helm's first write.
-func (s *storage) begin(kind release.Action, want release.Desired, owner string, now time.Time) *action {
-	a := &action{kind: kind, want: want, started: now, store: s, owner: owner}
+// wrote seals what the action has written.
+func (a *action) wrote() {
+	for _, r := range []*release.Revision{a.made, a.replaced} {
+		if r != nil && a.owner != "" && a.proven[r] {
+			a.store.seal(r)
+		}
+	}
+}
+
+// begin performs an action up to and including Helm's first write. recorded is the history of the
+// HelmRelease.
+func (s *storage) begin(kind release.Action, want release.Desired, owner string, now time.Time, recorded helmv2.Snapshots) *action {
+	a := &action{kind: kind, want: want, started: now, store: s, owner: owner, proven: map[*release.Revision]bool{}}
+	for _, r := range s.revisions {
+		stored := s.read(r)
+		a.proven[r] = stored.Sealed || release.Proven(&stored, owner, recorded)
+	}
+	defer a.wrote()
 	if version := release.Resumed(kind); version > 0 {
 		a.resume(version)
 		a.work()
@@ -268,6 +326,7 @@ func (a *action) create(version int, first time.Time, owner string, now time.Tim
 		a.made.Tests = map[string]release.TestRun{testName: {}}
 	}
 	a.store.create(a.made)
+	a.proven[a.made] = true
 }
 
 func (a *action) uninstall() {
@@ -280,6 +339,7 @@ func (a *action) uninstall() {
 		return
 	}
 	a.made = last
+	a.store.ran.uninstalling = a.owner == uid
 	last.Status, last.Description = helmv2.StatusUninstalling, "Deletion in progress (or silently failed)"
 }
 
@@ -300,6 +360,10 @@ func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
 		a.refused = errors.New("release: not found")
 		return
 	}
+	if !a.proven[target] {
+		a.refused = errors.New("another client changed the record")
+		return
+	}
 	a.replaced = a.store.deployed()
 	want := a.want
 	a.want.Chart = release.Chart{Name: target.ChartName, Version: target.ChartVersion}
@@ -316,7 +380,7 @@ func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
 func (w *World) store(t release.Target) *storage {
 	key := t.StorageNamespace + "/" + t.Name
 	if w.stores[key] == nil {
-		w.stores[key] = &storage{ran: &hooksRun{finished: map[string]int{}}}
+		w.stores[key] = &storage{ran: &hooksRun{finished: map[string]int{}, sealed: map[string]bool{}, recorded: map[string]bool{}}}
 	}
 	w.stores[key].options = w.options
 	return w.stores[key]

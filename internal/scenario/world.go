@@ -59,6 +59,9 @@ type World struct {
 	gone       bool
 	// usedCLI is true after a use of the Helm CLI, and installedByCLI after `helm install`.
 	usedCLI, installedByCLI bool
+	// attacked is true after a line "forge". saved are the records that an attacker has copied.
+	attacked bool
+	saved    map[int]*release.Revision
 
 	access access
 	// demands are what policies demand.
@@ -221,7 +224,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	if helm.refuses() {
 		w.running = &action{kind: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
 	} else {
-		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now)
+		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now, w.hr.Status.History)
 	}
 	w.running.found, w.running.size = found, helm.size()
 	if to := stageOf(die); to > 0 || die == "run" {
@@ -374,5 +377,5 @@ func (w *World) write(status helmv2.HelmReleaseStatus) error {
 	}
 	w.hr.Status = back
 	w.writes++
-	return nil
+	return w.noteRecorded()
 }

@@ -21,7 +21,7 @@ func TestEventsOfSuccess(t *testing.T) {
 	}
 	made := func(version int, chart, app, source string) []release.Revision {
 		return []release.Revision{{
-			Name: "web", Namespace: "apps", Version: version, Status: helmv2.StatusDeployed,
+			Name: "web", Namespace: "apps", Version: version, Status: helmv2.StatusDeployed, Sealed: true,
 			ChartName: "web", ChartVersion: chart, AppVersion: app, SourceRevision: source,
 		}}
 	}

@@ -29,11 +29,12 @@ func lastOrigin(owner string, status *helmv2.HelmReleaseStatus) origin {
 }
 
 // update returns a history with new snapshots of revisions that an action has written. The digests
-// in the old ones no longer match the records.
+// in the old ones no longer match the records. A revision without a seal was not proven when the
+// action read it, so that its snapshot stays.
 func update(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
 	renewed := slices.Clone(history)
 	for _, r := range stored {
-		if i := find(renewed, r); i >= 0 {
+		if i := find(renewed, r); i >= 0 && r.Sealed {
 			renewed[i] = updatedSnapshot(renewed[i], r)
 		}
 	}
@@ -41,11 +42,12 @@ func update(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshot
 }
 
 // merge adds the revisions that an action has stored to a history, newest first, and truncates it.
-// The snapshot of a recorded revision is updated, and keeps its action, artifact digest and tests.
+// The snapshot of a recorded revision is updated, and keeps its action, artifact digest and tests. A
+// revision without a seal is that of another client, and is not added.
 func merge(history helmv2.Snapshots, stored []release.Revision, by origin) helmv2.Snapshots {
 	merged := update(history, stored)
 	for _, r := range stored {
-		if find(merged, r) >= 0 {
+		if find(merged, r) >= 0 || !r.Sealed {
 			continue
 		}
 		s := snapshot(r)
@@ -76,10 +78,11 @@ func updateSuperseded(history helmv2.Snapshots, stored []release.Revision) helmv
 	return fresh
 }
 
-// superseded reports whether a revision was superseded since its snapshot. The digest of that
-// snapshot no longer matches, and the revision has to remain a rollback target.
+// superseded reports whether a revision was superseded since its snapshot, and not changed otherwise.
+// The digest of that snapshot no longer matches, and the revision has to remain a rollback target.
 func superseded(s *helmv2.Snapshot, r release.Revision) bool {
-	return s.Status == helmv2.StatusDeployed && r.Status == helmv2.StatusSuperseded
+	sealed := r.Sealed && s.FirstDeployed.Equal(new(seconds(r.FirstDeployed)))
+	return release.SupersededSince(s, &r) && (sealed || release.Proves(helmv2.Snapshots{s}, &r))
 }
 
 // updatedSnapshot returns a snapshot of a revision with the facts that only the old one has.
@@ -124,7 +127,7 @@ func seconds(t time.Time) metav1.Time {
 
 // knownHistory returns the part of a history that precedes the unrecorded revisions. If the latest
 // snapshot is not in storage, the release was taken over. Then it is the newest revision of that
-// release that was deployed, as a rollback target.
+// release that was deployed, as a rollback target, if the HelmRelease made it.
 func knownHistory(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
 	refreshed := update(updateSuperseded(history, in.Observed.Revisions), in.Observed.Revisions[:1])
 	if last := release.Latest(history); last != nil {
@@ -137,6 +140,9 @@ func knownHistory(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
 	}
 	for _, r := range in.Observed.Revisions[1:] {
 		if r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded {
+			if !release.Proven(&r, in.Desired.UID, history) {
+				return nil
+			}
 			return helmv2.Snapshots{snapshot(r)}
 		}
 	}

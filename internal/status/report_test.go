@@ -33,7 +33,7 @@ func testDesired() release.Desired {
 
 func testRevision(version int, status helmv2.ReleaseStatus) release.Revision {
 	return release.Revision{
-		Name: "web", Namespace: "apps", Version: version, Status: status, Owner: testUID,
+		Name: "web", Namespace: "apps", Version: version, Status: status, Sealed: true, Owner: testUID,
 		ChartName: "web", ChartVersion: "1.1.0", AppVersion: "7", ConfigDigest: "sha256:values",
 		Digest: fmt.Sprintf("sha256:%d-%s", version, status), LastDeployed: testNow, FirstDeployed: testNow,
 		Description: fmt.Sprintf("Upgrade %q failed: it broke", "web"),

@@ -61,6 +61,11 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round
 		attack.Edit(hr)
 	}
 	objects := attack.Objects(namespace, name)
+	var forged corpus.Forgery
+	if attack.Forge != nil {
+		forged = attack.Forge(namespace, name)
+		objects = append(objects, forged.Record, forged.Bystander)
+	}
 	if attack.Server != nil {
 		next, err := forwarder(a.config)
 		if err != nil {
@@ -89,7 +94,26 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round
 	if err != nil {
 		return o, err
 	}
-	return o, a.remove(ctx, hr, &o, objects)
+	if attack.Forge != nil {
+		o.broken = append(o.broken, a.believed(ctx, forged)...)
+	}
+	return o, a.remove(ctx, hr, &o, objects, forged)
+}
+
+// believed returns what the controller did because of a forged record.
+func (a *arena) believed(ctx context.Context, f corpus.Forgery) (broken []string) {
+	if f.Bystander == nil {
+		return nil
+	}
+	for _, object := range f.Never {
+		if !apierrors.IsNotFound(a.env.Client.Get(ctx, client.ObjectKeyFromObject(object), object)) {
+			broken = append(broken, fmt.Sprintf("%s of a forged record exists", object.GetName()))
+		}
+	}
+	if err := a.env.Client.Get(ctx, client.ObjectKeyFromObject(f.Bystander), f.Bystander); err != nil {
+		broken = append(broken, fmt.Sprintf("%s was deleted because of a forged record: %s", f.Bystander.Name, err))
+	}
+	return broken
 }
 
 // await waits for the condition.
@@ -146,7 +170,7 @@ func (a *arena) poll(ctx context.Context, look func() bool) bool {
 }
 
 // remove deletes the release and its objects. What is installed in a hostile cluster stays there.
-func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, objects []client.Object) error {
+func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, objects []client.Object, forged corpus.Forgery) error {
 	limit := a.allowed(deletionLimit)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -166,6 +190,7 @@ func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, 
 	if !gone && ctx.Err() == nil {
 		o.broken = append(o.broken, fmt.Sprintf("the release is not deleted after %s: %s", limit, harness.Summary(hr)))
 	}
+	o.broken = append(o.broken, a.believed(ctx, forged)...)
 	errs := []error{a.alive(ctx)}
 	for _, object := range objects {
 		errs = append(errs, client.IgnoreNotFound(a.env.Client.Delete(ctx, object)))

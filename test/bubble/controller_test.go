@@ -97,6 +97,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// sealKey returns the key of the controller.
+func sealKey() *storage.SealKey {
+	key := &storage.SealKey{}
+	key.Set([]byte("0123456789abcdef0123456789abcdef"))
+	return key
+}
+
 // workers parses and renders charts in this process.
 func workers() worker.Caller { return worker.Local{Handler: handler.New()} }
 
@@ -131,7 +138,7 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 	w.must(mgr.Add(index))
 	_, err = setup.Add(mgr, setup.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(s.Settings),
-		Helm:   helm.NewRunner(charts, workers(), index, time.Now), Indexed: index.Synced(),
+		Helm:   helm.NewRunner(charts, workers(), index, sealKey(), time.Now), Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: s.forReleases}),
 		Metrics:  m, Notifications: s.notifications, Now: time.Now,
 		Concurrent: cmp.Or(s.concurrent, 4), MinRetryDelay: minRetryDelay, MaxRetryDelay: maxRetryDelay, JitterPercent: s.jitter,

@@ -35,7 +35,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stage{world: newWorld(t), conn: conn, runner: helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, time.Now)}
+	return &stage{world: newWorld(t), conn: conn, runner: helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, sealKey(), time.Now)}
 }
 
 func (s *stage) perform(action release.Action, files map[string]string) release.Outcome {

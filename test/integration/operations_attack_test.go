@@ -26,6 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -34,8 +35,13 @@ import (
 // Secrets could.
 func (w *world) tamper(name string, change func(record map[string]any)) {
 	w.t.Helper()
+	w.tamperWith(name, 1, change)
+}
+
+func (w *world) tamperWith(name string, revision int, change func(record map[string]any)) {
+	w.t.Helper()
 	secret := &corev1.Secret{}
-	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "sh.helm.release.v1." + name + ".v1"}, secret))
+	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: storage.Key(name, revision)}, secret))
 	packed, err := base64.StdEncoding.DecodeString(string(secret.Data["release"]))
 	w.must(err)
 	zip, err := gzip.NewReader(bytes.NewReader(packed))
@@ -57,7 +63,7 @@ func (w *world) vouch(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	conn, err := cluster.Connect(suite.config)
 	w.must(err)
-	runner := helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, time.Now)
+	runner := helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, sealKey(), time.Now)
 	target := release.Target{Name: hr.Name, Namespace: w.namespace, StorageNamespace: w.namespace}
 	stored, err := runner.History(w.t.Context(), conn, target, nil)
 	w.must(err)

@@ -202,7 +202,7 @@ func TestReleaseOfHelmControllerChangesHands(t *testing.T) {
 
 	conn, err := cluster.Connect(suite.config)
 	w.must(err)
-	runner := helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, time.Now)
+	runner := helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, sealKey(), time.Now)
 	target := release.Target{Name: "hooked", Namespace: w.namespace, StorageNamespace: w.namespace}
 	for _, s := range left.History {
 		// One at a time: an older revision is not read beside a newest that is in order.

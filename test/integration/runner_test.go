@@ -52,7 +52,7 @@ func newBench(t *testing.T) *bench {
 	var err error
 	b.conn, err = cluster.Connect(config)
 	b.must(err)
-	b.runner = helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, time.Now)
+	b.runner = helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, sealKey(), time.Now)
 	return b
 }
 

@@ -242,7 +242,7 @@ func startController(c config) (stop func() error, err error) {
 	}
 	observed.releases, err = setup.Add(mgr, setup.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
-		Helm:   helm.NewRunner(charts, workers(), index, time.Now), Indexed: index.Synced(),
+		Helm:   helm.NewRunner(charts, workers(), index, sealKey(), time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: forReleases}),
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 16),
@@ -264,6 +264,13 @@ func startController(c config) (stop func() error, err error) {
 		cancel()
 		return <-done
 	}, nil
+}
+
+// sealKey returns the key of the controller.
+func sealKey() *storage.SealKey {
+	key := &storage.SealKey{}
+	key.Set([]byte("0123456789abcdef0123456789abcdef"))
+	return key
 }
 
 // workers returns the worker processes that parse and render charts. They run the test binary.

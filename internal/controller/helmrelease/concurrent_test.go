@@ -48,7 +48,7 @@ func (c *crowd) History(_ context.Context, _ genericclioptions.RESTClientGetter,
 
 func (c *crowd) revisions(name string) []release.Revision {
 	return []release.Revision{{
-		Name: name, Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-" + name,
+		Name: name, Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-" + name,
 		ChartVersion: c.version, ConfigDigest: c.values,
 	}}
 }

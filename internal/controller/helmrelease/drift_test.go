@@ -74,7 +74,7 @@ func inSync(t *testing.T, r *Reconciler, s *stub) {
 	t.Helper()
 	s.version, s.values = "1.0.0", "sha256:values"
 	s.stored = []release.Revision{{
-		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
+		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1",
 		ChartVersion: s.version, ConfigDigest: s.values,
 	}}
 	hr := &helmv2.HelmRelease{}

@@ -23,8 +23,8 @@ import (
 func deployed(t *testing.T, s *stub, annotations map[string]string) *Reconciler {
 	t.Helper()
 	s.stored = []release.Revision{
-		{Name: "web", Namespace: "apps", Version: 2, Status: helmv2.StatusDeployed, Owner: "uid-1"},
-		{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded, Owner: "uid-1", Unread: true},
+		{Name: "web", Namespace: "apps", Version: 2, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1"},
+		{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded, Sealed: true, Owner: "uid-1", Unread: true},
 	}
 	r := testReconciler(t, s)
 	hr := &helmv2.HelmRelease{}
@@ -159,7 +159,7 @@ func TestHoldNeedsNoInputs(t *testing.T) {
 				annotations[helmv2.AnnotationRollbackTo] = "1"
 			}
 			r := deployed(t, s, annotations)
-			s.really = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded}}
+			s.really = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded, Sealed: true, Owner: "uid-1"}}
 			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,7 @@ import (
 // end at level info.
 func TestProblemsAreLoggedOnce(t *testing.T) {
 	s := &stub{values: "sha256:a"}
-	s.stored = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, ConfigDigest: "sha256:a", Owner: "uid-1"}}
+	s.stored = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, ConfigDigest: "sha256:a", Sealed: true, Owner: "uid-1"}}
 	r := testReconciler(t, s)
 	var lines []string
 	ctx := ctrl.LoggerInto(t.Context(), funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{}))

@@ -55,7 +55,7 @@ func (s *stub) isReady(t *testing.T, r *Reconciler) metav1.Condition {
 // TestMovesOnlyToCheckedTargets: the old release is uninstalled only if the check is
 // complete and finds nothing in the way.
 func TestMovesOnlyToCheckedTargets(t *testing.T) {
-	old := []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}
+	old := []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1"}}
 	for name, tc := range map[string]struct {
 		stub   stub
 		begins bool
@@ -102,7 +102,7 @@ func TestLooksForStraysOnlyAfterACrash(t *testing.T) {
 	begun := helmv2.HelmReleaseStatus{StorageNamespace: "apps", LastAttemptedReleaseAction: helmv2.ActionInstall}
 	ended := begun
 	ended.LastAttemptedReleaseActionDuration = &metav1.Duration{}
-	stored := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusPendingInstall, Owner: "uid-1"}}
+	stored := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusPendingInstall, Sealed: true, Owner: "uid-1"}}
 	for name, tc := range map[string]struct {
 		status   helmv2.HelmReleaseStatus
 		stored   []release.Revision
@@ -126,7 +126,7 @@ func TestLooksForStraysOnlyAfterACrash(t *testing.T) {
 func TestStrayIsUnlockedWhereItIs(t *testing.T) {
 	old := release.Target{Name: "old", Namespace: "apps", StorageNamespace: "vault"}
 	status := helmv2.HelmReleaseStatus{StorageNamespace: "vault", LastAttemptedReleaseAction: helmv2.ActionInstall}
-	s := stub{stray: &old, strays: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusPendingInstall, Owner: "uid-1"}}}
+	s := stub{stray: &old, strays: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusPendingInstall, Sealed: true, Owner: "uid-1"}}}
 	r := recorded(t, &s, status)
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
 		t.Fatalf("nothing was begun: %v", err)
@@ -154,11 +154,11 @@ func TestMovesNotToNamesOfOthers(t *testing.T) {
 		there []release.Revision
 	}{
 		"Asked": {"web", nil},
-		"Made":  {"elsewhere", []release.Revision{{Name: "web", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-2"}}},
+		"Made":  {"elsewhere", []release.Revision{{Name: "web", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-2"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{
-				stored: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}},
+				stored: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1"}},
 				target: release.TargetCheck{Revisions: tc.there},
 			}
 			r := recorded(t, s, movedStatus())
@@ -185,7 +185,7 @@ func TestStrayIsReadWhereItIs(t *testing.T) {
 	old := release.Target{Name: "old", Namespace: "apps", StorageNamespace: "vault"}
 	s := &stub{
 		preserves: true, stray: &old,
-		strays: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}},
+		strays: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1"}},
 	}
 	r := recorded(t, s, helmv2.HelmReleaseStatus{StorageNamespace: "vault", LastAttemptedReleaseAction: helmv2.ActionInstall})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun != nil {

@@ -81,6 +81,7 @@ func (o *observation) History(in release.Input, live bool) ([]release.Revision, 
 	if err != nil {
 		return nil, nil, o.unread(err, "Could not determine release state")
 	}
+	revisions = release.BelieveAll(revisions, in.Desired.UID, in.Recorded.History)
 	conflicts, err := withProofs(in.Desired, target, in.Recorded.History, revisions, others, o.proof(target))
 	return revisions, conflicts, err
 }
@@ -118,7 +119,7 @@ func (o *observation) PreservedDigest(in release.Input) (string, error) {
 	if values == nil {
 		return "", nil
 	}
-	digest, err := o.helm.Preserved(o.ctx, o.rec.conn, release.ObservedTarget(in), in.Observed.Revisions, values)
+	digest, err := o.helm.Preserved(o.ctx, o.rec.conn, in, values)
 	if err != nil {
 		return "", o.unread(err, "Could not determine which values are preserved")
 	}

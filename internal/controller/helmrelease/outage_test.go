@@ -28,7 +28,7 @@ var errTransient = apierrors.NewServiceUnavailable("try again later")
 // is back when the server is.
 func TestTransientErrorsChangeNothing(t *testing.T) {
 	s := &stub{values: "sha256:a"}
-	s.stored = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, ConfigDigest: "sha256:a", Owner: "uid-1"}}
+	s.stored = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, ConfigDigest: "sha256:a", Sealed: true, Owner: "uid-1"}}
 	r := testReconciler(t, s)
 	now := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 	r.now = func() time.Time { return now }

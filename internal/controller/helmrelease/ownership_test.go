@@ -117,7 +117,7 @@ func TestProofs(t *testing.T) {
 		return &helmv2.Snapshot{APIVersion: scheme, Name: "shop", Namespace: "apps", Version: version, Digest: digest}
 	}
 	revision := func(version int, owner string) release.Revision {
-		return release.Revision{Name: "shop", Namespace: "apps", Version: version, Status: helmv2.StatusDeployed, Owner: owner, Digest: ours}
+		return release.Revision{Name: "shop", Namespace: "apps", Version: version, Status: helmv2.StatusDeployed, Sealed: true, Owner: owner, Digest: ours}
 	}
 	home := release.Target{Name: "shop", Namespace: "apps", StorageNamespace: "prod"}
 	away := release.Target{Name: "shop", Namespace: "apps", StorageNamespace: "vault"}

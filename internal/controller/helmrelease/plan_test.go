@@ -88,7 +88,7 @@ func (k knownPlans) Object(key client.ObjectKey) (*v1alpha1.ReleasePlan, bool) {
 func TestNoRollbackPlan(t *testing.T) {
 	s := &stub{}
 	r := deployed(t, s, map[string]string{v1alpha1.AnnotationPlan: "one", helmv2.AnnotationRollbackTo: "1"})
-	s.really = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded}}
+	s.really = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded, Sealed: true, Owner: "uid-1"}}
 	reconcileOnce(t, r)
 	got := plannedFor(t, r)
 	if len(s.planned) > 0 || got.LastHandledPlanAt != "one" || len(got.Conditions) == 0 || !strings.Contains(got.Conditions[0].Message, "no plans of rollbacks") {

@@ -200,8 +200,8 @@ func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.J
 
 func (s *stub) Capabilities(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
 
-func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, target release.Target, _ []release.Revision, _ map[string]any) (string, error) {
-	s.preserved = target
+func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, in release.Input, _ map[string]any) (string, error) {
+	s.preserved = release.ObservedTarget(in)
 	return "", nil
 }
 
@@ -381,7 +381,7 @@ func observe(t *testing.T, r *Reconciler, rec reconciliation) (reconciliation, e
 // TestNothingIsStoredIsConfirmed: a HelmRelease that is being deleted is let go only if the
 // API server answers that nothing is stored, whatever was read before.
 func TestNothingIsStoredIsConfirmed(t *testing.T) {
-	mine := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}
+	mine := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1"}}
 	for name, tc := range map[string]struct {
 		reason          string
 		stored, really  []release.Revision
@@ -432,17 +432,22 @@ func TestJobKnowsItsSecrets(t *testing.T) {
 	}
 }
 
-// TestTakenOverIsHandedOn: the outcome contains the revision that was found, so that a remediation
-// can return to it.
+// TestTakenOverIsHandedOn: the outcome contains the deployed revision that was found, so that a
+// remediation can return to it, if the HelmRelease made it.
 func TestTakenOverIsHandedOn(t *testing.T) {
-	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 7, Status: helmv2.StatusDeployed}}}
-	r := testReconciler(t, s)
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
-		t.Fatalf("nothing was begun: %v", err)
-	}
-	outcome := s.begun(t.Context(), nil)
-	if outcome.TakenOver == nil || outcome.TakenOver.Version != 7 {
-		t.Errorf("taken over: %+v", outcome.TakenOver)
+	for _, sealed := range []bool{true, false} {
+		s := &stub{stored: []release.Revision{
+			{Name: "web", Namespace: "apps", Version: 8, Status: helmv2.StatusFailed},
+			{Name: "web", Namespace: "apps", Version: 7, Status: helmv2.StatusDeployed, Sealed: sealed, Owner: "uid-1"},
+		}}
+		r := testReconciler(t, s)
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+			t.Fatalf("nothing was begun: %v", err)
+		}
+		outcome := s.begun(t.Context(), nil)
+		if taken := outcome.TakenOver; (taken != nil) != sealed || sealed && taken.Version != 7 {
+			t.Errorf("sealed %t: taken over: %+v", sealed, outcome.TakenOver)
+		}
 	}
 }
 

@@ -69,6 +69,7 @@ func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
 	return helm.Job{
 		Action:          action,
 		Desired:         rec.want.Desired,
+		History:         rec.in.Recorded.History,
 		Spec:            spec,
 		Origin:          helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
 		Artifact:        rec.want.Artifact,
@@ -89,6 +90,8 @@ func (e *environment) readRequest(rec reconciliation, version int) helm.ReadRequ
 		Spec:     *rec.hr.Spec.DeepCopy(),
 		Defaults: e.defaults,
 		Origin:   helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
+		UID:      string(rec.hr.UID),
+		History:  rec.in.Recorded.History,
 		Secrets:  rec.want.Secrets,
 	}
 }

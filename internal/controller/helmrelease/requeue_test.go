@@ -33,7 +33,7 @@ func TestIntervalYields(t *testing.T) {
 		}
 	}
 	// A release that was enqueued without a change keeps the time of its next comparison.
-	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}}
+	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1"}}}
 	r = testReconciler(t, s)
 	for range 4 {
 		s.read = nil

@@ -67,6 +67,9 @@ type Options struct {
 	// Indexed is closed when the index of Helm storage is complete; nil if there is none. The
 	// first reconciliations wait for it, for a while: otherwise they read the storage one by one.
 	Indexed <-chan struct{}
+	// KeyDecided is closed when the key of seals is known, or known not to be available; nil if no
+	// key is awaited. The first reconciliations wait for it.
+	KeyDecided <-chan struct{}
 	// Concurrent is the number of HelmReleases that are reconciled, and of Helm actions that run,
 	// at the same time.
 	Concurrent int
@@ -289,6 +292,9 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 	}
 	if o.Indexed != nil {
 		b = b.WatchesRawSource(trigger.Index(o.Indexed))
+	}
+	if o.KeyDecided != nil {
+		b = b.WatchesRawSource(trigger.SealKey(o.KeyDecided))
 	}
 	return b.
 		WatchesRawSource(known).

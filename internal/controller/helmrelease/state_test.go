@@ -59,7 +59,7 @@ func TestSyncState(t *testing.T) {
 // does not read Helm's storage.
 func TestCachedReadsNothing(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
-		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
+		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1",
 	}}}
 	r := testReconciler(t, s)
 	reconcile := func(why string, reads bool) {
@@ -95,7 +95,7 @@ func TestCachedReadsNothing(t *testing.T) {
 // installed or upgraded since has a full interval.
 func TestFirstIntervalIsShort(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
-		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
+		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Sealed: true, Owner: "uid-1",
 	}}}
 	r := testReconciler(t, s)
 	r.stagger = func(d time.Duration) time.Duration { return d / 4 }

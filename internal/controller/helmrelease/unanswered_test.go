@@ -44,7 +44,7 @@ func TestUnansweredStatusWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{}
 			r := testReconciler(t, s)
-			failed := release.Revision{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusFailed, Owner: "uid-1"}
+			failed := release.Revision{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusFailed, Sealed: true, Owner: "uid-1"}
 			ended := &endedStub{stub: s, outcome: &release.Outcome{
 				Action: release.Install{}, Err: errors.New("a hook failed"), Revisions: []release.Revision{failed},
 				Desired: release.Desired{UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}},

@@ -38,6 +38,9 @@ type Options struct {
 	// Indexed is closed when the index of Helm storage is complete; nil if there is none. The
 	// first reconciliations wait for it, for a while: otherwise they read the storage one by one.
 	Indexed <-chan struct{}
+	// KeyDecided is closed when the key of seals is known, or known not to be available; nil if no
+	// key is awaited. The first reconciliations wait for it.
+	KeyDecided <-chan struct{}
 	// Clusters connects to the clusters of releases. DefaultServiceAccount is the ServiceAccount
 	// to impersonate where a HelmRelease names none; empty is the controller's own identity.
 	Clusters              *cluster.Connections
@@ -97,7 +100,7 @@ func Add(mgr ctrl.Manager, o Options) (*helmrelease.Controller, error) {
 	locks, recorder := lock.New(mgr.GetClient(), mgr.GetAPIReader()), controller.Recorder(mgr, cmp.Or(o.Observe, helmv2.ControllerName), o.Notifications)
 	releases, err := helmrelease.Add(mgr, helmrelease.Options{
 		Inputs: o.Inputs, Helm: o.Helm, Connections: connections, Locks: locks, Metrics: o.Metrics, Events: recorder, Now: o.Now,
-		Indexed: o.Indexed, Concurrent: o.Concurrent,
+		Indexed: o.Indexed, KeyDecided: o.KeyDecided, Concurrent: o.Concurrent,
 		MinRetryDelay: o.MinRetryDelay, MaxRetryDelay: o.MaxRetryDelay, JitterPercent: o.JitterPercent,
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, ExternalArtifacts: o.ExternalArtifacts, NoConfigWatches: o.NoConfigWatches,
 		OverriddenManagers: o.OverriddenManagers, WatchedNamespace: o.WatchedNamespace, Defaults: o.Defaults, AllowDNS: o.AllowDNS,

@@ -47,7 +47,10 @@ type Options struct {
 	// FailedSince returns the deployed revision and those that failed after it; see
 	// storage.FailedSince. It is needed for actions that change objects.
 	FailedSince FailedSince
-	Findings    Findings
+	// Unproven, if set, reports whether the action has read a revision that another client may have
+	// written; see release.Proven.
+	Unproven func() bool
+	Findings Findings
 	// Applied, if set, is called with each object that was applied on the server: the sent object
 	// and the answer. It must not change or keep them. It is called concurrently.
 	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
@@ -142,6 +145,9 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		},
 	}
 	c.Skipped, c.builds = c.builder.skipped, &builds{stored: o.Stored, log: c.Changes}
+	if o.Unproven == nil {
+		o.Unproven = func() bool { return false }
+	}
 	c.lookups = &lookups{ctx: ctx, builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
@@ -151,14 +157,14 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	}
 	c.serverSide = &serverSide{
 		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns,
-		waiter: c.Waiter, changes: c.Changes, refused: o.Findings.Refused, applied: o.Applied,
+		waiter: c.Waiter, changes: c.Changes, refused: o.Findings.Refused, applied: o.Applied, unproven: o.Unproven,
 	}
 	c.CRDs = &CRDs{ctx: ctx, log: o.Log, helm: helm, builder: c.builder, waiter: c.Waiter, serverSide: c.serverSide}
 	c.Preflight = &Preflight{
 		ctx: ctx, log: o.Log, builds: c.builds, crds: c.CRDs, lookups: c.lookups, dryRuns: c.dryRuns, ownership: c.ownership,
 		refused: o.Findings.Refused,
 	}
-	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, changes: c.Changes, ownership: c.ownership, remap: c.builder.remap}
+	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, changes: c.Changes, ownership: c.ownership, remap: c.builder.remap, unproven: o.Unproven}
 	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }

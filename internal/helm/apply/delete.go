@@ -32,6 +32,9 @@ type deletion struct {
 	ownership *ownership
 	// remap maps an object whose kind has ceased to be served in its version.
 	remap func(info *resource.Info) error
+	// unproven reports whether the revision that Helm compares with may be that of another client:
+	// anyone who may write Secrets.
+	unproven func() bool
 
 	mu sync.Mutex
 	// errs are the errors of an uninstall.
@@ -44,7 +47,9 @@ type deletion struct {
 
 // uninstall deletes objects and keeps the errors. Helm replaces them by the name of the release.
 func (d *deletion) uninstall(list kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
+	list, unread := d.own(list)
 	result, missing, errs := d.deleteEach(list, policy)
+	errs = append(errs, unread...)
 	if len(errs) == 0 {
 		d.changes.Count(release.ObjectCounts{Deleted: len(list) - missing})
 	}
@@ -170,8 +175,52 @@ func (d *deletion) read(info *resource.Info) error {
 	return err
 }
 
+// whyForeign returns why a live object is not deleted that an unproven revision contains; empty if
+// its own metadata names the release, or the revision is proven.
+func (d *deletion) whyForeign(live runtime.Object) string {
+	metadata, us := ownershipMetadataOf(live), d.ownership.us
+	if !d.unproven() || metadata.Name == us.Name && metadata.Namespace == us.Namespace {
+		return ""
+	}
+	return "another client wrote the record of the revision, and the metadata of the object does not name the release"
+}
+
+// own returns the objects of an uninstalled revision without those that an unproven revision must not
+// make us delete, and the errors of the objects that could not be read.
+func (d *deletion) own(list kube.ResourceList) (own kube.ResourceList, unread []error) {
+	if !d.unproven() {
+		return list, nil
+	}
+	live := make([]runtime.Object, len(list))
+	errs := each(d.ownership.ctx, list, func(i int, info *resource.Info) (err error) {
+		live[i], err = readMetadata(d.ownership.ctx, info)
+		if apiretry.NotServed(err) && !d.isUndefined(info) {
+			if err = d.remap(info); err == nil {
+				live[i], err = readMetadata(d.ownership.ctx, info)
+			}
+		}
+		return err
+	})
+	for i, info := range list {
+		switch {
+		case errs[i] != nil && !errors.Is(errs[i], errGone) && !apierrors.IsNotFound(errs[i]):
+			unread = append(unread, fmt.Errorf("%s is not deleted: %w", wait.ObjectName(info), errs[i]))
+		case live[i] == nil:
+			own.Append(info)
+		default:
+			if why := d.whyForeign(live[i]); why != "" {
+				d.log("%s is not deleted: %s", wait.ObjectName(info), why)
+				d.keep(wait.ObjectName(info) + ": " + why)
+				continue
+			}
+			own.Append(info)
+		}
+	}
+	return own, unread
+}
+
 // whyKept reads an object that a new revision does not contain, and returns why it is not deleted;
-// empty if it is. foreign is true if it is of another release by now.
+// empty if it is. foreign is true if another release may own it.
 func (d *deletion) whyKept(info *resource.Info) (why string, foreign bool, err error) {
 	if err := d.read(info); err != nil {
 		return "", false, err
@@ -182,7 +231,8 @@ func (d *deletion) whyKept(info *resource.Info) (why string, foreign bool, err e
 	if metadata, other := d.ownership.ofOther(info.Object); other {
 		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), true, nil
 	}
-	return "", false, nil
+	why = d.whyForeign(info.Object)
+	return why, why != "", nil
 }
 
 // owner describes the other existing release that owns a live object; empty if none does. An object

@@ -362,13 +362,18 @@ func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept
 	})
 	list = f.Leftovers.uninstall(manifest, list)
 	kept = append(kept, f.deletion.keptObjects()...)
-	exists := make([]bool, len(list))
+	exists, foreign := make([]bool, len(list)), make([]string, len(list))
 	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) error {
 		live := f.Leftovers.readAll([]*leftover{{info: info}})[0]
-		exists[i] = live.object != nil
+		if exists[i] = live.object != nil; exists[i] {
+			foreign[i] = f.deletion.whyForeign(live.object)
+		}
 		return live.err
 	}) {
 		switch {
+		case foreign[i] != "":
+			kept = append(kept, wait.ObjectName(list[i])+" is not deleted: "+foreign[i])
+			exists[i] = false
 		case err == nil, errors.Is(err, errGone), apierrors.IsNotFound(err):
 		case undecided(err):
 			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(list[i]), err)

@@ -67,7 +67,7 @@ func (l *Leftovers) read(before int) {
 		return
 	}
 	// Records of the same name may be of a release in another namespace.
-	l.failed = slices.DeleteFunc(failed, func(f storage.FailedRevision) bool { return f.Namespace != l.us.Namespace })
+	l.failed = slices.DeleteFunc(failed, func(f storage.FailedRevision) bool { return f.Namespace != l.us.Namespace && !f.Unproven })
 	if l.deployed = ""; deployed.Namespace == l.us.Namespace {
 		l.deployed = deployed.Text
 	}
@@ -113,6 +113,13 @@ func (l *Leftovers) find(original, next kube.ResourceList) []*leftover {
 	}
 	done, deletes := keysOf(slices.Concat(deployed, next)), keysOf(original)
 	var all []*leftover
+	if !l.uninstalls && slices.ContainsFunc(l.failed, func(f storage.FailedRevision) bool { return f.Deployed }) {
+		// Helm compares with a deployed revision that is not proven, and that may lack objects of the
+		// proven one before it.
+		for _, info := range deployed.Difference(slices.Concat(original, next)) {
+			all = append(all, &leftover{info: info, Leftover: release.Leftover{Deployed: true}})
+		}
+	}
 	for _, f := range l.failed {
 		for _, info := range l.build(f.Manifest) {
 			key := keyOf(info)
@@ -122,6 +129,7 @@ func (l *Leftovers) find(original, next kube.ResourceList) []*leftover {
 			done[key] = true
 			all = append(all, &leftover{info: info, Leftover: release.Leftover{
 				Deletes: deletes[key], Recorded: f.Created, Version: f.Version, Preceded: f.Preceded,
+				Deployed: f.Deployed, Unproven: f.Unproven,
 			}})
 		}
 	}

@@ -50,6 +50,8 @@ type serverSide struct {
 	refused func(info *resource.Info, err error)
 	// applied, if set, is called with each object that was applied, the sent and the live one.
 	applied func(info *resource.Info, sent, live *unstructured.Unstructured)
+	// unproven reports whether another client may have written the previous revision.
+	unproven func() bool
 }
 
 // applyAll applies all objects, kind after kind in Helm's order. It returns the created and updated
@@ -57,7 +59,11 @@ type serverSide struct {
 func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
 	result := &kube.Result{}
 	// A rollback adds objects that have not been checked.
-	if err := s.ownership.check(target.Difference(original)); err != nil {
+	added := target.Difference(original)
+	if s.unproven() {
+		added = target
+	}
+	if err := s.ownership.check(added); err != nil {
 		return result, err
 	}
 	var failures []string

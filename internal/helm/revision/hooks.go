@@ -29,6 +29,8 @@ type Store interface {
 	SetAttempt(version int, a release.Attempt) error
 	// Resume takes over the attempt on a revision, and returns the revision.
 	Resume(version int) (*helmrelease.Release, release.Attempt, error)
+	// Proven reports whether a revision that was read comes from the HelmRelease of the action.
+	Proven(version int) bool
 }
 
 // eventsOf returns the events whose hooks an action runs, in their order; none if it runs no hooks.
@@ -117,7 +119,8 @@ type Hooks struct {
 func (h *Hooks) UnknownIf(cancelled func() bool) { h.cancelled = cancelled }
 
 // begin gives Helm the hooks of a release for an attempt. Those of events before that of the
-// attempt are left out. Their weights are their places in the order, by which Helm sorts them.
+// attempt are left out, and so are all hooks of a revision that is not proven. Their weights are
+// their places in the order, by which Helm sorts them.
 func (h *Hooks) begin(rls *helmrelease.Release, a release.Attempt, events []helmrelease.HookEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,6 +128,9 @@ func (h *Hooks) begin(rls *helmrelease.Release, a release.Attempt, events []helm
 	h.order = hookjob.Order(hooksOf(rls))
 	h.given, h.ran = map[*helmrelease.Hook]int{}, map[int]bool{}
 	first := max(0, slices.Index(events, helmrelease.HookEvent(a.Event)))
+	if !h.store.Proven(rls.Version) {
+		first = len(events)
+	}
 	h.queue = nil
 	for _, event := range events[first:] {
 		h.queue = append(h.queue, h.stepsOf(event)...)

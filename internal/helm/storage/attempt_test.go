@@ -80,10 +80,12 @@ func (f *versionedSecrets) delete(_ context.Context, name string) error {
 }
 
 func attemptDriver(api secretAPI, action helmv2.ReleaseAction, stop func(error)) *Driver {
-	return &Driver{
+	d := &Driver{
 		secretStore: newSecretStore(context.Background(), api, "prod", "app", time.Now), cache: &readCache{},
 		options: Options{UID: "uid", Attempt: release.Attempt{Action: action, Inputs: release.Inputs{Chart: "note@1.0.0"}}, Stop: stop},
 	}
+	d.key, d.uid = keyOf("k"), "uid"
+	return d
 }
 
 // TestAttempts: a new record has an attempt. Another process resumes it under the same ID, and the

@@ -66,7 +66,7 @@ func BenchmarkReadRevision(b *testing.B) {
 	secret := &corev1.Secret{Data: map[string][]byte{dataKey: data}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := readRevision(secret, nil); err != nil {
+		if _, _, err := readRelease(secret, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

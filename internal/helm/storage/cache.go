@@ -55,12 +55,16 @@ type cachedRevision struct {
 	reference reference
 }
 
-// reference is the input of a ReferenceDigest besides the record.
-type reference struct{ algorithm, ociDigest string }
+// reference is the input of a ReferenceDigest besides the record. deployed is true if the revision
+// was superseded since its snapshot.
+type reference struct {
+	algorithm, ociDigest string
+	deployed             bool
+}
 
-func referenceOf(s *helmv2.Snapshot) reference {
+func referenceOf(s *helmv2.Snapshot, r *release.Revision) reference {
 	algorithm, _, _ := strings.Cut(s.Digest, ":")
-	return reference{algorithm, s.OCIDigest}
+	return reference{algorithm, s.OCIDigest, release.SupersededSince(s, r)}
 }
 
 // put adds the revision in a record.
@@ -142,7 +146,7 @@ func (r *cachedRevision) size() int64 {
 	size := entry + int(unsafe.Sizeof(*r))
 	for _, s := range []string{
 		r.connection, r.resourceVersion, r.method, r.reference.algorithm, r.reference.ociDigest, rev.Name, rev.Namespace, string(rev.Status), rev.Description,
-		rev.ChartName, rev.ChartVersion, rev.AppVersion, rev.ConfigDigest, rev.Digest, rev.Owner, rev.HelmControllerDigest,
+		rev.ChartName, rev.ChartVersion, rev.AppVersion, rev.ConfigDigest, rev.Digest, rev.DeployedDigest, rev.Owner, rev.HelmControllerDigest,
 		rev.SourceRevision, rev.Plan,
 	} {
 		size += len(s)

@@ -48,7 +48,7 @@ func TestReadCacheSize(t *testing.T) {
 // deletion the watch has shown.
 func TestDeletedEventEmptiesTheReadCache(t *testing.T) {
 	index := newIndex("", nil)
-	s := New(index, time.Now)
+	s := New(index, nil, time.Now)
 	gone := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: Key("app", 1), Namespace: "prod", UID: "uid-1", ResourceVersion: "1"}}
 	rec, _ := recordOf(gone)
 	s.cache.put("us", rec, cachedRevision{})

@@ -305,7 +305,7 @@ func BenchmarkStore(b *testing.B) {
 		b.Run(name+"/Read", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := readRevision(w.secret, nil); err != nil {
+				if _, _, err := readRelease(w.secret, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

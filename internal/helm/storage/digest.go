@@ -73,6 +73,18 @@ func observationDigest(rls *helmrelease.Release) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// deployedDigest returns the digest that a superseded revision had while it was deployed. Clients of
+// Helm change nothing but the status when they supersede a revision.
+func deployedDigest(rls *helmrelease.Release) string {
+	before := *rls
+	if rls.Info != nil {
+		info := *rls.Info
+		info.Status = helmrelease.StatusDeployed
+		before.Info = &info
+	}
+	return observationDigest(&before)
+}
+
 // storable returns the fields of info that a record holds.
 func storable(info *helmrelease.Info) *helmrelease.Info {
 	if info == nil {
@@ -129,7 +141,8 @@ type referenceHook struct {
 }
 
 // referenceDigest returns the digest of a record as helm-controller computed it for the given
-// snapshot. Algorithm and OCI digest are those of the snapshot, because the record has none. The
+// snapshot, in the status that it had then if it was superseded since. Algorithm and OCI digest are
+// those of the snapshot, because the record has none. The
 // result is empty for other schemes of snapshots and for unknown algorithms.
 func referenceDigest(r *recordBody, snapshot *helmv2.Snapshot) string {
 	algorithm, _, _ := strings.Cut(snapshot.Digest, ":")
@@ -150,6 +163,9 @@ func referenceDigest(r *recordBody, snapshot *helmv2.Snapshot) string {
 	var hooks []referenceHook
 	if json.Unmarshal(orNull(r.Info), &o.Info) != nil || json.Unmarshal(orNull(r.Hooks), &hooks) != nil {
 		return ""
+	}
+	if snapshot.Status == helmv2.StatusDeployed && o.Info.Status == string(helmv2.StatusSuperseded) {
+		o.Info.Status = string(helmv2.StatusDeployed)
 	}
 	for _, h := range hooks {
 		if !slices.Contains(h.Events, string(helmrelease.HookTest)) {

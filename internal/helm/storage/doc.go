@@ -14,6 +14,8 @@
 //	store.go        Store, which all actions share, and Open, which returns the driver of one
 //	secrets.go      reads and writes of one release by the driver
 //	stored.go       revisions that the driver knows
+//	seal.go         seals of records, which show that a controller has written them
+//	sealkey.go      the key of seals, in a Secret of the controller's namespace
 //	index.go        Index, the metadata of all records of a cluster from one watch
 //	cache.go        revisions and Secrets that were read before
 //	secretapi.go    requests about Secrets; most answers are metadata only, and lists have limits

@@ -12,6 +12,7 @@ import (
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -88,7 +89,7 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	}
 	s, err := d.secretStore.stage(key, rls, preserved{
 		unknownFields: applyMethodField(method), attempt: d.newAttempt(rls.Version), source: source,
-		approvedBy: d.options.ApprovedBy,
+		approvedBy: d.options.ApprovedBy, sealed: true, proven: true,
 	})
 	if err != nil {
 		return 0, err
@@ -209,8 +210,8 @@ func (d *Driver) Delete(key string) (*helmrelease.Release, error) {
 	return rls, err
 }
 
-// ListRevisions lists the revisions of the release at the API server, newest first. It reads
-// metadata only: all revisions are Unread.
+// ListRevisions lists the revisions of the release at the API server, newest first. It reads the newest
+// one unless it is uninstalled, and of the others the metadata only: these are Unread.
 func (d *Driver) ListRevisions(ctx context.Context) ([]release.Revision, error) {
 	all, _, err := listRecords(ctx, d.api, d.namespace, d.release)
 	if err != nil {
@@ -220,7 +221,39 @@ func (d *Driver) ListRevisions(ctx context.Context) ([]release.Revision, error) 
 	for i := range all {
 		revisions[i] = all[i].revision()
 	}
+	if len(all) == 0 || all[0].status() == helmrelease.StatusUninstalled {
+		return revisions, nil
+	}
+	secret, err := d.api.get(ctx, all[0].Name)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return revisions, nil
+		}
+		return nil, fmt.Errorf("read Secret %s/%s: %w", d.namespace, all[0].Name, err)
+	}
+	// A record that cannot be read proves nothing.
+	if f, _, unreadable := readRelease(secret, nil); unreadable == nil {
+		revisions[0] = f.revision
+		revisions[0].Sealed = d.key.verifies(d.namespace, secret)
+	}
 	return revisions, nil
+}
+
+// Proven reports whether a revision that this driver has read or written comes from the HelmRelease of
+// the action. Other clients may have changed it since the decision.
+func (d *Driver) Proven(version int) bool { return d.proven(Key(d.release, version)) }
+
+// Unproven reports whether this driver has read a revision that is not proven. Helm may compare with
+// that one, and delete what it contains.
+func (d *Driver) Unproven() bool {
+	d.secretStore.mu.Lock()
+	defer d.secretStore.mu.Unlock()
+	for _, known := range d.stored {
+		if known.full != nil && !known.kept.proven {
+			return true
+		}
+	}
+	return false
 }
 
 // SetApplyMethod sets the apply method of revisions that are created later: ServerSide or
@@ -285,7 +318,9 @@ func (d *Driver) StoreApplied() error {
 func (d *Driver) noteStored(rls *helmrelease.Release, w written) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setState(rls.Version, writtenState{record: w.record, cached: cachedRevision{revision: toRevision(w.release, w.secret.Annotations), method: w.method}})
+	cached := cachedRevision{revision: toRevision(w.release, w.secret.Annotations), method: w.method}
+	cached.revision.Sealed = w.sealed
+	d.setState(rls.Version, writtenState{record: w.record, cached: cached})
 	if d.newest == nil || rls.Version >= d.newest.Version {
 		d.newest = rls
 	}

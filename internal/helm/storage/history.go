@@ -50,6 +50,7 @@ type historyReader struct {
 	api   secretReader
 	cache *readCache
 	index *Index
+	key   *SealKey
 	// connection is the ID of the connection.
 	connection string
 	// ownIndex is true if the watch of the index has the same user as the connection.
@@ -65,7 +66,7 @@ func (s *Store) reader(ctx context.Context, getter genericclioptions.RESTClientG
 	if err != nil {
 		return nil, err
 	}
-	h := &historyReader{ctx: ctx, api: api, cache: &s.cache, target: target, recorded: recorded}
+	h := &historyReader{ctx: ctx, api: api, cache: &s.cache, key: s.key, target: target, recorded: recorded}
 	var local bool
 	if h.connection, local, h.ownIndex = connectionOf(getter); local {
 		h.index = s.index
@@ -156,7 +157,7 @@ func (h *historyReader) cached(rec record) (release.Revision, bool) {
 		return release.Revision{}, false
 	}
 	wanted := snapshotOf(f.revision.Name, f.revision.Namespace, f.revision.Version, h.recorded)
-	if wanted != nil && wanted.APIVersion == helmv2.SnapshotAPIVersionV2 && f.reference != referenceOf(wanted) {
+	if wanted != nil && wanted.APIVersion == helmv2.SnapshotAPIVersionV2 && f.reference != referenceOf(wanted, &f.revision) {
 		return release.Revision{}, false
 	}
 	return f.revision, true
@@ -168,23 +169,19 @@ func (h *historyReader) read(rec record) (release.Revision, error) {
 	if err != nil {
 		return release.Revision{}, fmt.Errorf("read Secret %s/%s: %w", h.target.StorageNamespace, rec.Name, err)
 	}
-	f, err := readRevision(secret, h.recorded)
+	f, _, err := readRelease(secret, h.recorded)
 	if err != nil {
 		return release.Revision{}, unreadable(h.target.StorageNamespace, secret.Name, err)
 	}
+	f.revision.Sealed = h.key.verifies(h.target.StorageNamespace, secret)
 	found, _ := recordOf(secret)
 	h.cache.put(h.connection, found, f)
 	h.cache.putSecret(h.connection, h.target.StorageNamespace, secret)
 	return f.revision, nil
 }
 
-func readRevision(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevision, error) {
-	f, _, err := readRelease(secret, recorded)
-	return f, err
-}
-
-// readRelease returns the revision in a Secret, and the release of Helm without the files of
-// the chart.
+// readRelease returns the revision in a Secret, whose seal is not verified, and the release of Helm
+// without the files of the chart.
 func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevision, *helmrelease.Release, error) {
 	raw, err := unpack(secret.Data[dataKey])
 	if err != nil {
@@ -200,7 +197,7 @@ func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevisi
 	}
 	f := cachedRevision{revision: toRevision(rls, secret.Annotations), method: body.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
-		f.reference, f.revision.HelmControllerDigest = referenceOf(s), referenceDigest(body, s)
+		f.reference, f.revision.HelmControllerDigest = referenceOf(s, &f.revision), referenceDigest(body, s)
 	}
 	return f, rls, nil
 }
@@ -243,6 +240,9 @@ func toRevision(rls *helmrelease.Release, annotations map[string]string) release
 		rev.Status = helmv2.ReleaseStatus(i.Status)
 		rev.Description = i.Description
 		rev.FirstDeployed, rev.LastDeployed, rev.Deleted = i.FirstDeployed.Time, i.LastDeployed.Time, i.Deleted.Time
+	}
+	if rev.Status == helmv2.StatusSuperseded {
+		rev.DeployedDigest = deployedDigest(rls)
 	}
 	if c := rls.Chart; c != nil && c.Metadata != nil {
 		rev.ChartName, rev.ChartVersion, rev.AppVersion = c.Metadata.Name, c.Metadata.Version, c.Metadata.AppVersion

@@ -166,7 +166,7 @@ func (l *indexedSecrets) recorder(t *testing.T) *Driver {
 		secretStore: newSecretStore(t.Context(), &l.memorySecrets, "prod", "app", time.Now),
 		options:     Options{UID: "uid-1"}, cache: &l.cache, connection: "us",
 	}
-	d.index = l.index
+	d.index, d.key, d.uid = l.index, keyOf("k"), "uid-1"
 	return d
 }
 
@@ -174,7 +174,7 @@ func (l *indexedSecrets) history(t *testing.T, way string, recorded ...*helmv2.S
 	t.Helper()
 	h := &historyReader{
 		ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: way,
-		target: target(), recorded: recorded,
+		key: keyOf("k"), target: target(), recorded: recorded,
 	}
 	all, err := h.revisions()
 	if err != nil {

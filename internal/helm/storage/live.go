@@ -31,7 +31,7 @@ type Live struct {
 // ReadLive reads a revision of a release without index and read cache, so that the identity of
 // the getter needs permission to read it. Version 0 stands for the deployed revision; with a
 // version below 0 only Newest is returned. The digests can be compared with those in recorded.
-func ReadLive(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Live, error) {
+func (s *Store) ReadLive(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Live, error) {
 	api, err := secretsOf(getter, target.StorageNamespace)
 	if err != nil {
 		return Live{}, err
@@ -49,24 +49,24 @@ func ReadLive(ctx context.Context, getter genericclioptions.RESTClientGetter, ta
 	if rec == nil {
 		return live, nil
 	}
-	err = live.read(ctx, api, target.StorageNamespace, rec.Name, recorded)
+	err = live.read(ctx, api, s.key, target.StorageNamespace, rec.Name, recorded)
 	return live, err
 }
 
 // ReadOne reads a revision of a release with one request, by the name of its record. Newest is not
-// set.
+// set, and the seal is not verified.
 func ReadOne(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int) (Live, error) {
 	var live Live
 	api, err := secretsOf(getter, target.StorageNamespace)
 	if err != nil {
 		return live, err
 	}
-	err = live.read(ctx, api, target.StorageNamespace, Key(target.Name, version), nil)
+	err = live.read(ctx, api, nil, target.StorageNamespace, Key(target.Name, version), nil)
 	return live, err
 }
 
 // read reads a record, if it exists.
-func (l *Live) read(ctx context.Context, api secretAPI, namespace, name string, recorded helmv2.Snapshots) error {
+func (l *Live) read(ctx context.Context, api secretAPI, key *SealKey, namespace, name string, recorded helmv2.Snapshots) error {
 	secret, err := api.get(ctx, name)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -78,6 +78,7 @@ func (l *Live) read(ctx context.Context, api secretAPI, namespace, name string, 
 	if err != nil {
 		return unreadable(namespace, secret.Name, err)
 	}
+	read.revision.Sealed = key.verifies(namespace, secret)
 	found, _ := recordOf(secret)
 	l.Release, l.Revision, l.Labelled = rls, read.revision, found.revision()
 	return nil
@@ -163,7 +164,8 @@ func currentRecords(all []record) []record {
 
 // Stray returns a release in the storage of a namespace whose newest revision was created by
 // the HelmRelease with the given UID, under any name, with its revisions, newest first; nil if
-// there is none. It lists the records at the API server once.
+// there is none. It lists the records at the API server once. Only a record with a seal is that of
+// the HelmRelease.
 func (s *Store) Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error) {
 	api, err := secretsOf(getter, namespace)
 	if err != nil {
@@ -195,7 +197,7 @@ func (s *Store) Stray(ctx context.Context, getter genericclioptions.RESTClientGe
 		if err != nil {
 			return nil, nil, fmt.Errorf("history of release %s in namespace %s: %w", name, namespace, err)
 		}
-		if len(stored) > 0 {
+		if len(stored) > 0 && stored[0].Sealed && release.Stray(&stored[0], uid) {
 			target.Namespace = stored[0].Namespace
 			return &target, stored, nil
 		}

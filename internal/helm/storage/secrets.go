@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // secretStore reads and writes the Secrets of one release during one action. It lists the
@@ -54,6 +58,10 @@ type secretStore struct {
 	index *Index
 	// readCached, if set, returns the Secret of a revision from the read cache, or nil.
 	readCached func(key string) *corev1.Secret
+	// key seals records. uid and recorded are the HelmRelease that revisions must come from.
+	key      *SealKey
+	uid      string
+	recorded helmv2.Snapshots
 
 	mu sync.Mutex
 	// stored holds the known revisions, by the names of their Secrets.
@@ -222,6 +230,7 @@ func (s *secretStore) create(st *staged) (written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, rls, k := st.written, st.release, st.kept
+	w.seal(s, k)
 	rec, err := s.api.create(s.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
 		s.index.markStale(s.namespace, s.release)
@@ -254,6 +263,7 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 		return written{}, err
 	}
 	w.secret.Labels[labelModified] = s.seconds()
+	w.seal(s, known.kept)
 	rec, err := conditional(s.ctx, s.api, w.secret, func() (record, error) { return s.api.update(s.ctx, w.secret) })
 	if err != nil {
 		return written{}, s.refused("update", w.secret, err)
@@ -263,7 +273,7 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 
 // noteWrite keeps a Secret that the API server has stored.
 func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release, k preserved) written {
-	known := &stored{record: rec, full: detached(rls), kept: k, first: w.first}
+	known := &stored{record: rec, full: detached(rls), kept: k, first: w.first, digest: w.digest}
 	if rec.Name == "" {
 		// The answer could not be parsed. The next update reads the record again.
 		known.full = nil
@@ -272,7 +282,7 @@ func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release,
 	known.record = rec
 	s.stored[rec.Name] = known
 	s.index.noteWrite(s.namespace, rec)
-	w.record, w.method = rec, k.applyMethod()
+	w.record, w.method, w.sealed = rec, k.applyMethod(), k.sealed
 	return w
 }
 
@@ -285,13 +295,18 @@ func (s *secretStore) label(key string, more map[string]string) (record, error) 
 	if known == nil {
 		return record{}, driver.ErrReleaseNotFound
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": more, "resourceVersion": known.record.ResourceVersion}})
-	if err != nil {
-		return record{}, err
-	}
 	want := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key, Labels: maps.Clone(known.record.Labels), ResourceVersion: known.record.ResourceVersion}}
 	maps.Copy(want.Labels, more)
+	var err error
 	if want.Annotations, err = known.kept.annotations(); err != nil {
+		return record{}, err
+	}
+	changes := map[string]any{"labels": more, "resourceVersion": known.record.ResourceVersion}
+	if sealRecord(s, want, known.kept, known.digest) {
+		changes["annotations"] = map[string]string{helmv2.AnnotationSeal: want.Annotations[helmv2.AnnotationSeal]}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": changes})
+	if err != nil {
 		return record{}, err
 	}
 	rec, err := conditional(s.ctx, s.api, want, func() (record, error) { return s.api.merge(s.ctx, key, patch) })
@@ -326,10 +341,50 @@ func (s *secretStore) read(key string) (*stored, error) {
 	}
 	rls.Labels = ownLabels(secret.Labels)
 	rec, _ := recordOf(secret)
+	kept, err := s.preserve(secret, rls, fields)
+	if err != nil {
+		return nil, unreadable(s.namespace, key, err)
+	}
 	s.stored[key] = &stored{
-		record: rec, full: rls, kept: preservedOf(secret, fields), data: secret.Data[dataKey], raw: raw,
+		record: rec, full: rls, kept: kept, data: secret.Data[dataKey], raw: raw, digest: sha256.Sum256(secret.Data[dataKey]),
 	}
 	return s.stored[key], nil
+}
+
+// preserve returns the content of a Secret that Helm's release does not have. An attempt that nothing
+// proves is dropped.
+func (s *secretStore) preserve(secret *corev1.Secret, rls *helmrelease.Release, fields unknownFields) (preserved, error) {
+	kept := preservedOf(secret, fields)
+	kept.sealed = s.key.verifies(s.namespace, secret)
+	if !kept.sealed {
+		kept.attempt = nil
+	}
+	r := release.Revision{
+		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version, Status: helmv2.ReleaseStatus(rls.Info.Status),
+		Owner: owner(secret.Labels, rls.Version), Sealed: kept.sealed, FirstDeployed: rls.Info.FirstDeployed.Time,
+	}
+	kept.proven = release.Proven(&r, s.uid, s.recorded)
+	if kept.proven || snapshotOf(rls.Name, rls.Namespace, rls.Version, s.recorded) == nil {
+		return kept, nil
+	}
+	// The digest is computed only for a record without a seal.
+	f, _, err := readRelease(secret, s.recorded)
+	if err != nil {
+		return kept, err
+	}
+	f.revision.Sealed = kept.sealed
+	kept.proven = release.Proven(&f.revision, s.uid, s.recorded)
+	kept.sealed = kept.sealed || kept.proven
+	return kept, nil
+}
+
+// proven reports whether a revision that was read or written comes from the HelmRelease; see
+// release.Proven.
+func (s *secretStore) proven(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.stored[key]
+	return known != nil && known.kept.proven
 }
 
 // secretOf returns the Secret of a revision, which must not be changed.

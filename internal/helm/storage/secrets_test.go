@@ -249,7 +249,7 @@ func TestUnreadableRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := readRevision(secret, nil); err == nil || err.Error() != tc.cause {
+			if _, _, err := readRelease(secret, nil); err == nil || err.Error() != tc.cause {
 				t.Errorf("readRevision: %v", err)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -23,15 +24,16 @@ import (
 // cache and compressors. It may be used concurrently.
 type Store struct {
 	index  *Index
+	key    *SealKey
 	now    func() time.Time
 	cache  readCache
 	packer packer
 }
 
-// New returns a store. The index describes the cluster of local connections; it may be nil.
-// New must be called before the index is started.
-func New(index *Index, now func() time.Time) *Store {
-	s := &Store{index: index, now: now}
+// New returns a store. The index describes the cluster of local connections; it may be nil. So may
+// the key: no record has a valid seal then. New must be called before the index is started.
+func New(index *Index, key *SealKey, now func() time.Time) *Store {
+	s := &Store{index: index, key: key, now: now}
 	if index != nil {
 		index.onDelete = s.cache.remove
 	}
@@ -44,8 +46,10 @@ func (s *Store) CacheStats() (revisions int, bytes int64) { return s.cache.stats
 
 // Options configure the driver of one action. All fields may be left empty for reading.
 type Options struct {
-	// UID is the UID of the HelmRelease, for the revision label of new revisions.
-	UID string
+	// UID is the UID of the HelmRelease, for the revision label of new revisions. History is its
+	// history, which proves revisions without a seal.
+	UID     string
+	History helmv2.Snapshots
 	// Attempt describes the action that creates revisions or works on one. Its ID and Run are set
 	// by the driver. Without an action, records get no attempt.
 	Attempt release.Attempt
@@ -86,6 +90,7 @@ func (s *Store) Open(ctx context.Context, getter genericclioptions.RESTClientGet
 		options:     options, cache: &s.cache,
 	}
 	d.packer = &s.packer
+	d.key, d.uid, d.recorded = s.key, options.UID, options.History
 	var local bool
 	if d.connection, local, _ = connectionOf(getter); local {
 		d.index = s.index

@@ -4,6 +4,7 @@
 package storage
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,9 +22,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// FailedRevision is a stored revision that failed after the deployed one.
+// FailedRevision is a stored revision that failed after the deployed one, or that nothing proves.
 type FailedRevision struct {
 	Manifest
+	// Deployed is true if the revision is or was deployed. Unproven is true if nothing proves that the
+	// HelmRelease made it; see release.Proven.
+	Deployed, Unproven bool
 	// Hooks are the manifests of its hooks.
 	Hooks []string
 	// Created is the creation time of its record at the API server, in seconds; zero if unknown.
@@ -34,9 +38,9 @@ type FailedRevision struct {
 }
 
 // FailedSince returns the manifests of the revisions that failed after the deployed one, oldest
-// first, and that of the deployed one, which is empty if there is none; see release.FailedSince. It
-// reads only records that the action of the driver has not read, and none if no revision has
-// failed. Without failed revisions, it does not return the deployed one.
+// first, and that of the deployed one, which is empty if there is none; see release.ProvenSince. It
+// reads only records that the action of the driver has not read: the deployed one, which Helm needs
+// too, and the failed ones. Without failed revisions, it does not return the deployed one.
 func FailedSince(d *Driver, before int) (deployed Manifest, failed []FailedRevision, err error) {
 	d.secretStore.mu.Lock()
 	defer d.secretStore.mu.Unlock()
@@ -48,14 +52,25 @@ func FailedSince(d *Driver, before int) (deployed Manifest, failed []FailedRevis
 	for i := range records {
 		revisions[i] = records[i].revision()
 	}
-	base, numbers := release.FailedSince(revisions, before)
+	base, numbers, taken, err := release.ProvenSince(revisions, before, func(version int) (bool, error) {
+		known, err := d.read(Key(d.release, version))
+		if err != nil {
+			return false, fmt.Errorf("revision %d: %w", version, err)
+		}
+		return known.kept.proven, nil
+	})
+	if err != nil {
+		return Manifest{}, nil, err
+	}
 	purged := purging(records)
 	for _, n := range numbers {
 		known, err := d.read(Key(d.release, n))
 		if err != nil {
 			return Manifest{}, nil, fmt.Errorf("revision %d: %w", n, err)
 		}
-		f := FailedRevision{Manifest: manifestOf(known.full), Created: known.record.Created}
+		f := FailedRevision{
+			Manifest: manifestOf(known.full), Created: known.record.Created, Deployed: slices.Contains(taken, n), Unproven: !known.kept.proven,
+		}
 		f.Preceded = n == 1 || purged || slices.ContainsFunc(revisions, func(r release.Revision) bool { return r.Version == n-1 })
 		for _, h := range known.full.Hooks {
 			f.Hooks = append(f.Hooks, h.Manifest)
@@ -116,6 +131,8 @@ type stored struct {
 	// the data and the JSON of the record then.
 	first     *firstPart
 	data, raw []byte
+	// digest is the SHA-256 of the data in the Secret.
+	digest [sha256.Size]byte
 }
 
 // preserved is the content of a record that Helm's release does not have.
@@ -129,6 +146,9 @@ type preserved struct {
 	source string
 	// approvedBy is who approved the plan of the action; empty if there was none.
 	approvedBy string
+	// sealed is true if the record had a valid seal when it was read, is proven, or was created by this
+	// store: it is sealed when it is written. proven is true if it comes from the HelmRelease.
+	sealed, proven bool
 }
 
 // preservedOf returns the content of a Secret that Helm's release does not have.
@@ -185,6 +205,27 @@ type written struct {
 
 	secret *corev1.Secret
 	first  *firstPart
+	digest [sha256.Size]byte
+	// sealed is that of the preserved content: also true if there is no key.
+	sealed bool
+}
+
+// seal seals the Secret before it is sent, if it may be sealed.
+func (w *written) seal(s *secretStore, k preserved) {
+	w.digest = sha256.Sum256(w.secret.Data[dataKey])
+	sealRecord(s, w.secret, k, w.digest)
+}
+
+// sealRecord adds the seal to a record that may be sealed. It reports false if there is none.
+func sealRecord(s *secretStore, secret *corev1.Secret, k preserved, digest [sha256.Size]byte) bool {
+	if !k.sealed {
+		return false
+	}
+	seal := s.key.seal(s.namespace, secret, digest)
+	if seal != "" {
+		secret.Annotations = withLabel(secret.Annotations, helmv2.AnnotationSeal, seal)
+	}
+	return seal != ""
 }
 
 // staged is a new revision that is compressed and not stored yet.

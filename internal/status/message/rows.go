@@ -173,7 +173,7 @@ func waits() []Row {
 		wait(OtherClient, "Helm release {release} has a revision that is not finished: {cause}", nothing,
 			"The revision is awaited for {interval} after its last update, and then unlocked", progressing),
 		wait(OtherUninstall, "Helm release {release} has a revision that is not finished: {cause}", nothing,
-			"The uninstall is awaited for {interval} after its last update, and then completed", progressing),
+			"The uninstall is awaited for {interval} after its last update, and the release is then upgraded", progressing),
 		wait(AwaitDependents, "{cause}", nothing, "The uninstall begins when they are gone, after {interval} at the latest", progressing),
 		wait(OperationRunning, "{cause}", nothing, "Helm's actions go on when the Operation has ended", helmv2.ReasonOperationRunning),
 		wait(OperationWaiting, "{cause}", nothing, "Helm's actions go on when the Operation has ended", helmv2.ReasonOperationWaiting),

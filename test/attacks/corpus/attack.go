@@ -3,7 +3,8 @@
 
 // Package corpus has attacks of tenants and of authors of charts: archives, templates, values,
 // schemas, post-renderers, expressions and kubeconfigs that would take all memory, stack or time of
-// a process that reads them without limits. It sends no requests.
+// a process that reads them without limits, and release records that a controller would apply which
+// believes them. It sends no requests.
 //
 //	corpus.go         All: the attacks of all groups
 //	archives.go       archives that are no charts, or unpack to too much
@@ -14,6 +15,7 @@
 //	expressions.go    CEL expressions, and targets of drift rules
 //	kubeconfigs.go    kubeconfigs, and those of hostile API servers
 //	servers.go        hostile API servers
+//	records.go        forged release records
 //	texts.go          parts of charts, and texts that are larger than they look
 //	attack.go         Attack and Outcome
 package corpus
@@ -41,6 +43,8 @@ type Attack struct {
 	Archive func() []byte
 	// ConfigMap and Secret are the data of objects, each with the name of the release.
 	ConfigMap, Secret map[string]string
+	// Forge returns what an attacker has stored before the release exists.
+	Forge func(namespace, name string) Forgery
 	// Server handles the requests to a hostile API server, if there is one. next forwards a request
 	// to the real one. The Secret then has a kubeconfig for it, and the release uses it.
 	Server func(next http.Handler) http.Handler

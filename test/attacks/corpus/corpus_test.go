@@ -32,7 +32,7 @@ func TestAll(t *testing.T) {
 			t.Errorf("the name %s is used twice, or invalid", a.Name)
 		}
 		seen[a.ID()] = true
-		if a.Archive == nil && a.Edit == nil {
+		if a.Archive == nil && a.Edit == nil && a.Forge == nil {
 			t.Errorf("%s does nothing", a.Name)
 		}
 		if a.Outcome.Reason != "" && len(a.Outcome.Says)+len(a.Outcome.Limits) == 0 {

@@ -72,6 +72,22 @@ const startTimeout = 10 * time.Second
 // Index is a source without events. The first reconciliations wait until it is closed.
 type Index <-chan struct{}
 
+// SealKey is a source without events. The first reconciliations wait until it is closed: without the
+// key of seals, interrupted actions would not be resumed.
+type SealKey <-chan struct{}
+
+// Start implements source.Source.
+func (SealKey) Start(context.Context, queue) error { return nil }
+
+// WaitForSync implements source.SyncingSource.
+func (k SealKey) WaitForSync(ctx context.Context) error {
+	select {
+	case <-k:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
 // Policies is a source without events. The first reconciliations wait until all are closed: a
 // release must not be reported as held because policies are not known yet.
 type Policies []<-chan struct{}
