@@ -198,10 +198,10 @@ type TestRun struct {
 }
 
 // Pending reports whether the status states that an operation of Helm is in progress.
-func (r *Revision) Pending() bool {
-	return r.Status == helmv2.StatusPendingInstall ||
-		r.Status == helmv2.StatusPendingUpgrade ||
-		r.Status == helmv2.StatusPendingRollback
+func (r *Revision) Pending() bool { return pending(r.Status) }
+
+func pending(s helmv2.ReleaseStatus) bool {
+	return s == helmv2.StatusPendingInstall || s == helmv2.StatusPendingUpgrade || s == helmv2.StatusPendingRollback
 }
 
 // Worked reports whether the revision is deployed, or was until another one superseded it.

@@ -59,11 +59,14 @@ func sealedBy(r *Revision, uid string, history helmv2.Snapshots) bool {
 }
 
 // goesOn reports whether the action of the newest revision may still be unfinished: its record has a
-// seal, and the history does not have the revision, or a newer one. The record of a finished action
-// may have been stored again.
+// seal, and the history has neither its end nor a newer revision. The record of a finished action may
+// have been stored again.
 func goesOn(in Input) bool {
 	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
-	return newest != nil && sealedBy(newest, in.Desired.UID, in.Recorded.History) && (last == nil || last.Version < newest.Version)
+	if newest == nil || !sealedBy(newest, in.Desired.UID, in.Recorded.History) {
+		return false
+	}
+	return last == nil || last.Version < newest.Version || last.Version == newest.Version && pending(last.Status)
 }
 
 // proven is Proven for the HelmRelease of the input.

@@ -42,6 +42,12 @@ func TestResume(t *testing.T) {
 			helmv2.ActionUpgrade, func(in *Input) { in.Observed.Revisions[0].Attempt.TakeOver = true },
 			Upgrade{Timeout: 6 * time.Minute, TakeOver: true, Resume: 2},
 		},
+		"RecordedAsPending": {
+			helmv2.ActionUpgrade, func(in *Input) {
+				in.Recorded.History[0].Version, in.Recorded.History[0].Status = 2, helmv2.StatusPendingUpgrade
+			},
+			Upgrade{Timeout: 6 * time.Minute, Resume: 2},
+		},
 		"Rollback": {helmv2.ActionRollback, none, Rollback{Timeout: 8 * time.Minute, Version: 1, Resume: 2}},
 		"OtherPolicy": {
 			helmv2.ActionUpgrade, func(in *Input) { in.Desired.Policy.Upgrade.Timeout, in.Desired.Generation = time.Hour, 9 },

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -119,12 +120,15 @@ func (w script) overtake(store *storage, version int) {
 	}
 }
 
-// noteRecorded notes the attempts whose revisions are in the history, and returns an error if content
-// of an attacker is.
+// noteRecorded notes the attempts whose ends are in the history, and returns an error if content of an
+// attacker is.
 func (w *World) noteRecorded() error {
 	for _, s := range w.hr.Status.History {
 		if s.AppVersion == forgedVersion {
 			return fmt.Errorf("revision %d of an attacker enters the history", s.Version)
+		}
+		if strings.HasPrefix(string(s.Status), "pending-") {
+			continue
 		}
 		for _, store := range w.stores {
 			if r := store.version(s.Version); r != nil && r.Attempt != nil && r.Name == s.Name {
