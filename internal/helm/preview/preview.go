@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart/archive"
 	"github.com/pintle-dev/pintle/internal/render/postrender"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -65,7 +66,7 @@ func Render(in Input) (*helmrelease.Release, error) {
 		renderer.Manifest = reported{renderer.Manifest, in.PostRendering}
 	}
 	if !in.SkipSchemas {
-		if err := values.CheckSchemas(in.Chart); err != nil {
+		if err := checkSchemas(in.Chart, in.Values); err != nil {
 			return nil, err
 		}
 	}
@@ -87,6 +88,20 @@ func Render(in Input) (*helmrelease.Release, error) {
 		err = renderer.Hooks(rls)
 	}
 	return rls, err
+}
+
+// checkSchemas returns the error of values.CheckSchemas about the charts that are enabled: Helm reads
+// the schemas of no others. Few charts have such an error, and only those are copied.
+func checkSchemas(c *helmchart.Chart, all map[string]any) error {
+	err := values.CheckSchemas(c)
+	if err == nil {
+		return nil
+	}
+	enabled := archive.Copy(c)
+	if chartutil.ProcessDependenciesWithMerge(enabled, Clone(all)) != nil {
+		return err
+	}
+	return values.CheckSchemas(enabled)
 }
 
 // reported is a post-renderer that reports when it begins.

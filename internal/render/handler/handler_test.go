@@ -374,6 +374,35 @@ func failures(t *testing.T, client *remote.Client) {
 	}
 }
 
+// TestSchemasOfDisabledCharts: the schema of a subchart that a condition or a tag disables is not read,
+// and that of an enabled one must be complete.
+func TestSchemasOfDisabledCharts(t *testing.T) {
+	t.Parallel()
+	files := m{
+		"Chart.yaml":       "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.0.0, condition: db.enabled}\n- {name: cache, version: 1.0.0, tags: [extra]}\n",
+		"templates/a.yaml": "a: b",
+	}
+	for _, name := range []string{"db", "cache"} {
+		files["charts/"+name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n"
+		files["charts/"+name+"/values.schema.json"] = `{"$ref":"http://x/` + name + `"}`
+	}
+	for name, tc := range map[string]struct {
+		values m
+		want   string
+	}{
+		"Disabled":  {m{"db": m{"enabled": false}, "tags": m{"extra": false}}, ""},
+		"Condition": {m{"tags": m{"extra": false}}, `values.schema.json of chart db refers to "http://x/db"`},
+		"Tag":       {m{"db": m{"enabled": false}}, `values.schema.json of chart cache refers to "http://x/cache"`},
+	} {
+		for kind, w := range callers() {
+			_, err := remote.New(w).Render(t.Context(), input(t, files, tc.values), &rest.Config{})
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s, %s: %v, want %q", name, kind, err, tc.want)
+			}
+		}
+	}
+}
+
 // TestLookups: templates read through the caller, and errors are those of Helm without a worker.
 func TestLookups(t *testing.T) {
 	t.Parallel()

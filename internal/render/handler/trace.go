@@ -127,7 +127,7 @@ func (m *marks) answer(at string) (remote.Answer, bool) {
 // validateSchemas validates values with the schema of each chart before Helm does, and reports the
 // charts. It changes the chart and the values.
 func validateSchemas(ctx context.Context, c *helmchart.Chart, all map[string]any) {
-	if values.CheckSchemas(c) != nil || chartutil.ProcessDependenciesWithMerge(c, all) != nil {
+	if chartutil.ProcessDependenciesWithMerge(c, all) != nil || values.CheckSchemas(c) != nil {
 		return
 	}
 	if merged, err := chartutil.CoalesceValues(c, all); err == nil {
