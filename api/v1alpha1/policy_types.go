@@ -155,8 +155,77 @@ type ChartPolicy struct {
 	// +optional
 	Verified bool `json:"verified,omitempty"`
 
+	// The signers of charts that are allowed. If it is not empty, it includes verified. Empty allows
+	// each signer that a source names.
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Signers []ChartSigner `json:"signers,omitempty"`
+
 	// The URLs of charts that are allowed. "*" matches any characters but "/". Empty allows all.
 	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	Sources []string `json:"sources,omitempty"`
+
+	// Which certificate authorities a source may trust if sources is not empty. Default System.
+	// +optional
+	Transport ChartTransport `json:"transport,omitempty"`
 }
+
+// ChartSigner is a provider of signatures, with the keys or the identities that are trusted. With
+// neither, each key and identity is.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.secret) || !has(self.identities)",message="only one of secret and identities can be set"
+type ChartSigner struct {
+	// The provider in spec.verify of the source.
+	// +required
+	Provider SignatureProvider `json:"provider"`
+
+	// The Secret with the keys, as <namespace>/<name>. The source must be in that namespace and name
+	// this Secret.
+	// +kubebuilder:validation:Pattern=`^[^/]+/[^/]+$`
+	// +optional
+	Secret string `json:"secret,omitempty"`
+
+	// Identities of keyless signatures. Each one in spec.verify.matchOIDCIdentity of the source must
+	// equal one of them, and the source must have one.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Identities []SignerIdentity `json:"identities,omitempty"`
+}
+
+// SignatureProvider is a technology of signatures.
+//
+// +kubebuilder:validation:Enum=cosign;notation
+type SignatureProvider string
+
+// The values of SignatureProvider.
+const (
+	ProviderCosign   SignatureProvider = "cosign"
+	ProviderNotation SignatureProvider = "notation"
+)
+
+// SignerIdentity has the issuer and the subject of the certificate of a keyless signature. They are
+// the texts of the regular expressions in the source.
+type SignerIdentity struct {
+	// The issuer in the source.
+	// +required
+	Issuer string `json:"issuer"`
+
+	// The subject in the source.
+	// +required
+	Subject string `json:"subject"`
+}
+
+// ChartTransport states which certificate authorities a source may trust.
+//
+// +kubebuilder:validation:Enum=System;Any
+type ChartTransport string
+
+// The values of ChartTransport.
+const (
+	// TransportSystem allows those of source-controller's system only.
+	TransportSystem ChartTransport = "System"
+	// TransportAny also allows those in a Secret that the source names.
+	TransportAny ChartTransport = "Any"
+)

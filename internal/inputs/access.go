@@ -4,15 +4,18 @@
 package inputs
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -58,8 +61,8 @@ func (r *Refused) Error() string {
 }
 
 // Facts returns the facts about the chart of a source that policies restrict. repository is the name
-// of the HelmRepository, in the namespace of the source, whose URL precedes the URL in the result;
-// empty if there is none.
+// of the HelmRepository in the namespace of the source, whose facts InRepository adds; empty if there
+// is none.
 func Facts(hr *helmv2.HelmRelease, source client.Object) (c policy.Chart, repository string) {
 	switch o := source.(type) {
 	case *sourcev1.OCIRepository:
@@ -82,6 +85,15 @@ func ociFacts(o *sourcev1.OCIRepository) policy.Chart {
 	}
 	if why := unverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
 		c.Unverified = policy.Fault{Field: field, Why: why}
+	} else {
+		c.Signature = signature(o, field, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
+		c.Signature.OwnRoot = o.Spec.Verify.TrustedRootSecretRef != nil
+	}
+	if why := rerouted(o, o.Spec.ProxySecretRef, o.Spec.Insecure); why != "" {
+		c.Unproven = policy.Fault{Field: field, Why: why}
+	}
+	if o.Spec.CertSecretRef != nil {
+		c.OwnCAs = policy.Fault{Field: field, Why: ownCAs(o, "spec.certSecretRef")}
 	}
 	return c
 }
@@ -95,6 +107,8 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 	}
 	if why := unverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
 		c.Unverified = policy.Fault{Field: verify, Why: why}
+	} else {
+		c.Signature = signature(o, verify, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
 	}
 	if o.Spec.SourceRef.Kind != sourcev1.HelmRepositoryKind {
 		// The version and the content are those of the revision of the source.
@@ -109,17 +123,113 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 	return c, o.Spec.SourceRef.Name
 }
 
+// InRepository returns the facts about a HelmChart with those of its HelmRepository.
+func InRepository(c policy.Chart, repo *sourcev1.HelmRepository) policy.Chart {
+	name := sourceName(repo)
+	c.URL = strings.TrimSuffix(repo.Spec.URL, "/") + c.URL
+	unproven := rerouted(repo, nil, repo.Spec.Insecure)
+	switch {
+	case repo.Spec.Type == sourcev1.HelmRepositoryTypeOCI:
+		unproven = name + " is of type oci and has no status, so that its URL may have changed since the chart was fetched: use an OCIRepository"
+	case repo.Spec.Suspend:
+		unproven = name + " is suspended, so that its URL may have changed since the chart was fetched"
+	}
+	if unproven != "" {
+		c.Unproven = policy.Fault{Field: c.Located, Why: unproven}
+	}
+	switch {
+	case repo.Spec.CertSecretRef != nil:
+		c.OwnCAs = policy.Fault{Field: c.Located, Why: ownCAs(repo, "spec.certSecretRef")}
+	case repo.Spec.SecretRef != nil:
+		// source-controller reads certificate authorities from this Secret, too.
+		c.OwnCAs = policy.Fault{Field: c.Located, Why: ownCAs(repo, "spec.secretRef")}
+	}
+	return c
+}
+
+// Unfetched returns a *release.Blocked if the artifact of a ready source may be that of a former spec:
+// source-controller keeps the artifact while a fetch fails, also after the URL or the keys have
+// changed. repo is the HelmRepository of a HelmChart; nil if it was not read.
+func Unfetched(source client.Object, repo *sourcev1.HelmRepository) error {
+	if _, err := readSource(source); err != nil || source.GetUID() == "" {
+		// It is not used, and its condition states why.
+		return nil
+	}
+	var conditions []metav1.Condition
+	observed := ""
+	switch o := source.(type) {
+	case *sourcev1.OCIRepository:
+		conditions = o.Status.Conditions
+	case *sourcev1.HelmChart:
+		conditions, observed = o.Status.Conditions, o.Status.ObservedSourceArtifactRevision
+	default:
+		return nil
+	}
+	stored := apimeta.FindStatusCondition(conditions, sourcev1.ArtifactInStorageCondition)
+	switch {
+	case stored == nil || stored.Status != metav1.ConditionTrue || stored.ObservedGeneration != source.GetGeneration():
+		return unfetched(source, "its artifact is not known to be of its latest generation")
+	case repo == nil || repo.Spec.Suspend || repo.Spec.Type == sourcev1.HelmRepositoryTypeOCI:
+		// A policy that restricts the URL refuses the last two.
+		return nil
+	case repo.Status.ObservedGeneration != repo.Generation || repo.Status.Artifact == nil:
+		return unfetched(source, sourceName(repo)+" has not been fetched since it was changed")
+	case repo.Status.Artifact.Revision != observed:
+		return unfetched(source, fmt.Sprintf("its chart was made of revision '%s' of %s, which has revision '%s'", observed, sourceName(repo), repo.Status.Artifact.Revision))
+	}
+	return nil
+}
+
+func unfetched(source client.Object, why string) error {
+	return &release.Blocked{
+		Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
+		Message: fmt.Sprintf("%s is not ready for a policy that restricts charts: %s", sourceName(source), why),
+	}
+}
+
 // unverified returns why source-controller does not verify the signature of a chart; empty if it
 // does. A source that is not ready is not used anyway, and its conditions are of another chart.
+// source-controller keeps the condition of a former spec while it cannot verify.
 func unverified(source client.Object, set bool, observed int64, conditions []metav1.Condition) string {
 	ready := source.GetUID() != "" && observed == source.GetGeneration()
+	verified := apimeta.FindStatusCondition(conditions, sourcev1.SourceVerifiedCondition)
 	switch {
 	case !set:
 		return sourceName(source) + " has no spec.verify"
-	case ready && !apimeta.IsStatusConditionTrue(conditions, sourcev1.SourceVerifiedCondition):
+	case ready && (verified == nil || verified.Status != metav1.ConditionTrue):
 		return fmt.Sprintf("condition %s of %s is not True", sourcev1.SourceVerifiedCondition, sourceName(source))
+	case ready && verified.ObservedGeneration != source.GetGeneration():
+		return fmt.Sprintf("condition %s of %s is not of its latest generation", sourcev1.SourceVerifiedCondition, sourceName(source))
 	}
 	return ""
+}
+
+// signature returns how a source verifies signatures.
+func signature(source client.Object, field, provider string, secret *fluxmeta.LocalObjectReference, identities []sourcev1.OIDCIdentityMatch) policy.Signature {
+	// The CRD has this default, but a HelmChart that is to be applied has none.
+	s := policy.Signature{Field: field, Source: sourceName(source), Provider: cmp.Or(provider, string(v1alpha1.ProviderCosign))}
+	if secret != nil {
+		s.Secret = source.GetNamespace() + "/" + secret.Name
+	}
+	for _, i := range identities {
+		s.Identities = append(s.Identities, v1alpha1.SignerIdentity{Issuer: i.Issuer, Subject: i.Subject})
+	}
+	return s
+}
+
+// rerouted returns why another server than that of the URL may answer a source; empty if none may.
+func rerouted(source client.Object, proxy *fluxmeta.LocalObjectReference, insecure bool) string {
+	switch {
+	case proxy != nil:
+		return sourceName(source) + " has spec.proxySecretRef, so that another server may answer for the URL"
+	case insecure:
+		return sourceName(source) + " has spec.insecure, so that another server may answer for the URL"
+	}
+	return ""
+}
+
+func ownCAs(source client.Object, field string) string {
+	return fmt.Sprintf("%s has %s, which may have certificate authorities of its own: if the policy may trust them, set transport: Any there", sourceName(source), field)
 }
 
 func sourceName(source client.Object) string {

@@ -164,3 +164,16 @@ func TestRefusedIsNotDownloaded(t *testing.T) {
 		t.Errorf("got %v, want %v", err, refused)
 	}
 }
+
+// TestRefusedForChangesOnly: the inputs of a chart that is refused for changes only are resolved, with
+// the refusal.
+func TestRefusedForChangesOnly(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	refused := &Refused{Refusal: policy.Refusal{Policy: "ReleasePolicy/sources", Field: "spec.chartRef", Why: "own certificates", ChangesOnly: true}}
+	r := NewResolver(reader(t, repository(s)), nil, s.charts).WithAdmission(func(context.Context, *helmv2.HelmRelease, client.Object) error { return refused })
+	want, err := r.Resolve(t.Context(), app(), release.Suspension{})
+	if err != nil || want.Chart.Version == "" || want.Demands.Refusal == nil || *want.Demands.Refusal != refused.Refusal {
+		t.Errorf("%+v, %+v, %v", want.Chart, want.Demands, err)
+	}
+}

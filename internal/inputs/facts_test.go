@@ -4,14 +4,18 @@
 package inputs
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // TestFacts: exact versions, verified signatures and URLs of sources, and the fields that a refusal
@@ -22,7 +26,7 @@ func TestFacts(t *testing.T) {
 		o := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "1", Generation: 2}}
 		o.Spec.URL, o.Spec.Reference = "oci://registry/charts/web", &sourcev1.OCIRepositoryRef{Tag: "1.0.0"}
 		o.Spec.Verify, o.Status.ObservedGeneration = &sourcev1.OCIRepositoryVerification{}, 2
-		o.Status.Conditions = []metav1.Condition{{Type: sourcev1.SourceVerifiedCondition, Status: metav1.ConditionTrue}}
+		o.Status.Conditions = []metav1.Condition{{Type: sourcev1.SourceVerifiedCondition, Status: metav1.ConditionTrue, ObservedGeneration: 2}}
 		for _, e := range edit {
 			e(o)
 		}
@@ -49,6 +53,7 @@ func TestFacts(t *testing.T) {
 		"NoTag":         {oci(ref(&sourcev1.OCIRepositoryRef{})), "has neither a tag nor a digest", "", "", "oci://registry/charts/web", ""},
 		"NoVerify":      {oci(func(o *sourcev1.OCIRepository) { o.Spec.Verify = nil }), "", "spec.chartRef: OCIRepository 'apps/web' has no spec.verify", "", "oci://registry/charts/web", ""},
 		"NotVerified":   {oci(func(o *sourcev1.OCIRepository) { o.Status.Conditions[0].Status = metav1.ConditionFalse }), "", "condition SourceVerified of OCIRepository 'apps/web' is not True", "", "oci://registry/charts/web", ""},
+		"FormerKeys":    {oci(func(o *sourcev1.OCIRepository) { o.Status.Conditions[0].ObservedGeneration = 1 }), "", "condition SourceVerified of OCIRepository 'apps/web' is not of its latest generation", "", "oci://registry/charts/web", ""},
 		"NoCondition":   {oci(func(o *sourcev1.OCIRepository) { o.Status.Conditions = nil }), "", "is not True", "", "oci://registry/charts/web", ""},
 		"NotObserved":   {oci(func(o *sourcev1.OCIRepository) { o.Status.Conditions, o.Generation = nil, 3 }), "", "", "", "oci://registry/charts/web", ""},
 		"Version":       {chart("HelmRepository", "1.2.3"), "", "", "", "/web", "charts"},
@@ -82,5 +87,122 @@ func TestFacts(t *testing.T) {
 	hr := &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "HelmChart"}}}
 	if c, _ := Facts(hr, chart("HelmRepository", "1.x")); c.Inexact.Field != "spec.chartRef" || c.Located != "spec.chartRef" {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestOrigin: the fields of each kind of source that decide which server answers for its URL, and which
+// keys and identities verify its signature.
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	secret := &fluxmeta.LocalObjectReference{Name: "own"}
+	meta := metav1.ObjectMeta{Namespace: "apps", Name: "web"}
+	oci := func(edit func(*sourcev1.OCIRepository)) policy.Chart {
+		o := &sourcev1.OCIRepository{ObjectMeta: meta, Spec: sourcev1.OCIRepositorySpec{URL: "oci://registry/charts/web"}}
+		edit(o)
+		c, _ := Facts(&helmv2.HelmRelease{}, o)
+		return c
+	}
+	repository := func(edit func(*sourcev1.HelmRepository)) policy.Chart {
+		o := &sourcev1.HelmRepository{ObjectMeta: meta, Spec: sourcev1.HelmRepositorySpec{URL: "https://charts/stable/"}}
+		edit(o)
+		return InRepository(policy.Chart{URL: "/web", Located: "spec.chart.spec.sourceRef"}, o)
+	}
+	for name, tc := range map[string]struct {
+		chart            policy.Chart
+		unproven, ownCAs string
+	}{
+		"OCI":              {oci(func(*sourcev1.OCIRepository) {}), "", ""},
+		"OCIProxy":         {oci(func(o *sourcev1.OCIRepository) { o.Spec.ProxySecretRef = secret }), "spec.chartRef: OCIRepository 'apps/web' has spec.proxySecretRef", ""},
+		"OCIInsecure":      {oci(func(o *sourcev1.OCIRepository) { o.Spec.Insecure = true }), "spec.chartRef: OCIRepository 'apps/web' has spec.insecure", ""},
+		"OCICertificates":  {oci(func(o *sourcev1.OCIRepository) { o.Spec.CertSecretRef = secret }), "", "spec.chartRef: OCIRepository 'apps/web' has spec.certSecretRef"},
+		"OCICredentials":   {oci(func(o *sourcev1.OCIRepository) { o.Spec.SecretRef = secret }), "", ""},
+		"OCISuspended":     {oci(func(o *sourcev1.OCIRepository) { o.Spec.Suspend = true }), "", ""},
+		"HTTP":             {repository(func(*sourcev1.HelmRepository) {}), "", ""},
+		"HTTPSuspended":    {repository(func(o *sourcev1.HelmRepository) { o.Spec.Suspend = true }), "spec.chart.spec.sourceRef: HelmRepository 'apps/web' is suspended", ""},
+		"HTTPInsecure":     {repository(func(o *sourcev1.HelmRepository) { o.Spec.Insecure = true }), "has spec.insecure", ""},
+		"HTTPCertificates": {repository(func(o *sourcev1.HelmRepository) { o.Spec.CertSecretRef = secret }), "", "spec.chart.spec.sourceRef: HelmRepository 'apps/web' has spec.certSecretRef"},
+		"HTTPCredentials":  {repository(func(o *sourcev1.HelmRepository) { o.Spec.SecretRef = secret }), "", "HelmRepository 'apps/web' has spec.secretRef"},
+		"Static":           {repository(func(o *sourcev1.HelmRepository) { o.Spec.Type = "oci" }), "HelmRepository 'apps/web' is of type oci and has no status", ""},
+	} {
+		for what, fact := range map[string]struct {
+			got  policy.Fault
+			want string
+		}{"unproven": {tc.chart.Unproven, tc.unproven}, "own certificates": {tc.chart.OwnCAs, tc.ownCAs}} {
+			if text := fact.got.Field + ": " + fact.got.Why; !strings.Contains(text, fact.want) || fact.want == "" && fact.got != (policy.Fault{}) {
+				t.Errorf("%s: %s: %q, want %q", name, what, text, fact.want)
+			}
+		}
+	}
+	if c := repository(func(*sourcev1.HelmRepository) {}); c.URL != "https://charts/stable/web" {
+		t.Errorf("URL %s", c.URL)
+	}
+	identities := []sourcev1.OIDCIdentityMatch{{Issuer: "i", Subject: "s"}}
+	c := oci(func(o *sourcev1.OCIRepository) {
+		o.Spec.Verify = &sourcev1.OCIRepositoryVerification{Provider: "cosign", SecretRef: secret, MatchOIDCIdentity: identities, TrustedRootSecretRef: secret}
+	})
+	want := policy.Signature{
+		Field: "spec.chartRef", Source: "OCIRepository 'apps/web'", Provider: "cosign", Secret: "apps/own", OwnRoot: true,
+		Identities: []v1alpha1.SignerIdentity{{Issuer: "i", Subject: "s"}},
+	}
+	if !reflect.DeepEqual(c.Signature, want) {
+		t.Errorf("%+v, want %+v", c.Signature, want)
+	}
+	helmChart := &sourcev1.HelmChart{ObjectMeta: meta, Spec: sourcev1.HelmChartSpec{Verify: &sourcev1.HelmChartVerification{SecretRef: secret, MatchOIDCIdentity: identities}}}
+	c, _ = Facts(&helmv2.HelmRelease{}, helmChart)
+	want.Field, want.Source, want.OwnRoot = "spec.chart.spec.verify", "HelmChart 'apps/web'", false
+	if !reflect.DeepEqual(c.Signature, want) {
+		t.Errorf("%+v, want %+v", c.Signature, want)
+	}
+}
+
+// TestUnfetched: the artifact that source-controller keeps while a fetch fails is not that of the URL
+// and the keys in the spec.
+func TestUnfetched(t *testing.T) {
+	t.Parallel()
+	artifact := &fluxmeta.Artifact{Revision: "1.0.0", Digest: "sha256:a", URL: "http://a"}
+	meta := metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "1", Generation: 2}
+	stored := func(generation int64, status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: sourcev1.ArtifactInStorageCondition, Status: status, ObservedGeneration: generation}}
+	}
+	oci := func(conditions []metav1.Condition) client.Object {
+		return &sourcev1.OCIRepository{ObjectMeta: meta, Status: sourcev1.OCIRepositoryStatus{ObservedGeneration: 2, Artifact: artifact, Conditions: conditions}}
+	}
+	chart := func(observed string) *sourcev1.HelmChart {
+		return &sourcev1.HelmChart{
+			ObjectMeta: meta, Spec: sourcev1.HelmChartSpec{SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"}},
+			Status: sourcev1.HelmChartStatus{ObservedGeneration: 2, Artifact: artifact, ObservedSourceArtifactRevision: observed, Conditions: stored(2, metav1.ConditionTrue)},
+		}
+	}
+	repository := func(observed int64, revision string) *sourcev1.HelmRepository {
+		return &sourcev1.HelmRepository{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "charts", Generation: 3},
+			Status:     sourcev1.HelmRepositoryStatus{ObservedGeneration: observed, Artifact: &fluxmeta.Artifact{Revision: revision}},
+		}
+	}
+	empty := repository(3, "")
+	empty.Status.Artifact = nil
+	template, unready := chart("old"), chart("old")
+	template.UID, unready.Status.ObservedGeneration = "", 1
+	for name, tc := range map[string]struct {
+		source client.Object
+		repo   *sourcev1.HelmRepository
+		why    string
+	}{
+		"Stored":      {oci(stored(2, metav1.ConditionTrue)), nil, ""},
+		"Former":      {oci(stored(1, metav1.ConditionTrue)), nil, "OCIRepository 'apps/web' is not ready for a policy that restricts charts: its artifact is not known to be of its latest generation"},
+		"NotStored":   {oci(stored(2, metav1.ConditionFalse)), nil, "latest generation"},
+		"NoCondition": {oci(nil), nil, "latest generation"},
+		"Chart":       {chart("new"), repository(3, "new"), ""},
+		"OtherIndex":  {chart("old"), repository(3, "new"), "its chart was made of revision 'old' of HelmRepository 'apps/charts', which has revision 'new'"},
+		"NotObserved": {chart("new"), repository(2, "new"), "HelmRepository 'apps/charts' has not been fetched since it was changed"},
+		"NoIndex":     {chart("new"), empty, "has not been fetched"},
+		"NoURL":       {chart("old"), nil, ""},
+		"Template":    {template, repository(3, "new"), ""},
+		"NotReady":    {unready, repository(3, "new"), ""},
+	} {
+		err := Unfetched(tc.source, tc.repo)
+		if b := blocked(t, err); (b == nil) != (tc.why == "") || b != nil && (b.Reason != helmv2.ReasonSourceNotReady || !strings.Contains(b.Message, tc.why)) {
+			t.Errorf("%s: %v, want %q", name, err, tc.why)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func (r *Resolver) contents(ctx context.Context, hr *helmv2.HelmRelease, want Wa
 	if err != nil {
 		return want, err
 	}
-	want.Artifact = src.artifact
+	want.Artifact, want.Demands.Refusal = src.artifact, src.refusal
 	if len(src.origin) <= maxSourceRevision {
 		want.SourceRevision = src.origin
 	}

@@ -18,6 +18,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -114,7 +115,7 @@ func CheckSource(obj client.Object) error {
 }
 
 // source reads the source object of hr and returns its artifact, or a *release.Blocked. It returns
-// the error of the admission if that refuses the source.
+// the error of the admission if that refuses the source for more than changes.
 func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
 	kind, key := SourceOf(hr)
 	row, known := SourceKindOf(kind)
@@ -128,10 +129,17 @@ func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, 
 	if err := reader.Get(ctx, key, obj); err != nil {
 		return source{}, sourceUnreadable(kind, key, err)
 	}
-	if err := r.admit(ctx, hr, obj); err != nil {
+	var refusal *policy.Refusal
+	err := r.admit(ctx, hr, obj)
+	if refused, is := errors.AsType[*Refused](err); is && refused.ChangesOnly {
+		refusal, err = &refused.Refusal, nil
+	}
+	if err != nil {
 		return source{}, err
 	}
-	return readSource(obj)
+	src, err := readSource(obj)
+	src.refusal = refusal
+	return src, err
 }
 
 func sourceUnreadable(kind string, key types.NamespacedName, err error) error {

@@ -19,6 +19,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -36,6 +37,8 @@ type source struct {
 	// digested is true if the revision contains the digest of an OCI artifact, which then becomes
 	// part of the chart's version.
 	digested bool
+	// refusal refuses the chart for changes only; nil if it is not refused.
+	refusal *policy.Refusal
 }
 
 // SourceKind describes one kind of object that provides charts.

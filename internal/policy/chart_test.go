@@ -17,6 +17,11 @@ func TestRefuse(t *testing.T) {
 	inexact := Fault{"spec.chart.spec.version", "1.x is a range"}
 	unverified := Fault{"spec.chart.spec.verify", "is not set"}
 	sources := v1alpha1.ChartPolicy{Sources: []string{"oci://registry.example.com/charts/*"}}
+	const allowed = "oci://registry.example.com/charts/web"
+	ownCAs := Fault{"spec.chartRef", "has spec.certSecretRef"}
+	transport := func(transport v1alpha1.ChartTransport) v1alpha1.ChartPolicy {
+		return v1alpha1.ChartPolicy{Sources: sources.Sources, Transport: transport}
+	}
 	at := func(url string) Chart { return Chart{URL: url, Located: "spec.chartRef"} }
 	for name, tc := range map[string]struct {
 		charts v1alpha1.ChartPolicy
@@ -44,6 +49,12 @@ func TestRefuse(t *testing.T) {
 		"NoScheme":       {sources, at("registry.example.com/charts/web"), "spec.chartRef", "no scheme"},
 		"Unlocated":      {sources, Chart{Unlocated: Fault{"spec.chart.spec.sourceRef.kind", "has no URL"}}, "spec.chart.spec.sourceRef.kind", "has no URL"},
 		"NoURL":          {sources, Chart{}, "", "no scheme"},
+		"Unproven":       {sources, Chart{URL: allowed, Unproven: Fault{"spec.chartRef", "has spec.proxySecretRef"}}, "spec.chartRef", "has spec.proxySecretRef (spec.charts.sources)"},
+		"UnprovenAny":    {transport(v1alpha1.TransportAny), Chart{URL: allowed, Unproven: Fault{"spec.chartRef", "has spec.insecure"}}, "spec.chartRef", "has spec.insecure"},
+		"OwnCAs":         {sources, Chart{URL: allowed, OwnCAs: ownCAs}, "spec.chartRef", "has spec.certSecretRef (spec.charts.transport)"},
+		"OwnCAsSystem":   {transport(v1alpha1.TransportSystem), Chart{URL: allowed, OwnCAs: ownCAs}, "spec.chartRef", "has spec.certSecretRef (spec.charts.transport)"},
+		"OwnCAsAny":      {transport(v1alpha1.TransportAny), Chart{URL: allowed, OwnCAs: ownCAs}, "", ""},
+		"OwnCAsNoURLs":   {v1alpha1.ChartPolicy{Verified: true, Transport: v1alpha1.TransportSystem}, Chart{OwnCAs: ownCAs}, "", ""},
 		"SeveralSources": {v1alpha1.ChartPolicy{Sources: []string{"oci://a/*", "https://b/charts/*"}}, at("https://b/charts/web"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,15 +89,76 @@ func TestFirstRefusal(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for name, tc := range map[string]struct {
-		charts          *v1alpha1.ChartPolicy
-		chart, location bool
+		charts *v1alpha1.ChartPolicy
+		needs  Needs
 	}{
-		"None": {nil, false, false}, "Empty": {&v1alpha1.ChartPolicy{}, false, false}, "Exact": {&v1alpha1.ChartPolicy{ExactVersions: true}, true, false},
-		"Verified": {&v1alpha1.ChartPolicy{Verified: true}, true, false}, "Sources": {&v1alpha1.ChartPolicy{Sources: []string{"oci://a"}}, true, true},
+		"None": {nil, Needs{}}, "Empty": {&v1alpha1.ChartPolicy{}, Needs{}}, "Exact": {&v1alpha1.ChartPolicy{ExactVersions: true}, Needs{Chart: true}},
+		"Verified": {&v1alpha1.ChartPolicy{Verified: true}, Needs{Chart: true, Origin: true}},
+		"Signers":  {&v1alpha1.ChartPolicy{Signers: []v1alpha1.ChartSigner{{Provider: "cosign"}}}, Needs{Chart: true, Origin: true}},
+		"Sources":  {&v1alpha1.ChartPolicy{Sources: []string{"oci://a"}}, Needs{Chart: true, Origin: true, Location: true}},
 	} {
-		chart, location := NeedsCharts([]Policy{{Kind: "ClusterReleasePolicy", Spec: v1alpha1.ReleasePolicySpec{Charts: tc.charts}}}, web())
-		if chart != tc.chart || location != tc.location {
-			t.Errorf("%s: %v, %v", name, chart, location)
+		if got := NeedsOf([]Policy{{Kind: "ClusterReleasePolicy", Spec: v1alpha1.ReleasePolicySpec{Charts: tc.charts}}}, web()); got != tc.needs {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.needs)
+		}
+	}
+}
+
+// TestRefusedForChangesOnly: certificate authorities that a policy does not mention are refused for
+// changes only, and a refusal for all precedes that.
+func TestRefusedForChangesOnly(t *testing.T) {
+	t.Parallel()
+	chart := Chart{URL: "oci://a", Located: "spec.chartRef", OwnCAs: Fault{"spec.chartRef", "w"}, Inexact: Fault{"spec.chartRef", "w"}}
+	sources := func(name string, transport v1alpha1.ChartTransport) Policy {
+		return Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: name, Spec: v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{Sources: []string{"oci://a"}, Transport: transport}}}
+	}
+	exact := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "z", Spec: v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{ExactVersions: true}}}
+	for name, tc := range map[string]struct {
+		policies []Policy
+		refuses  string
+		changes  bool
+	}{
+		"Unset":  {[]Policy{sources("a", "")}, "a", true},
+		"System": {[]Policy{sources("a", v1alpha1.TransportSystem)}, "a", false},
+		"Both":   {[]Policy{sources("a", ""), sources("b", v1alpha1.TransportSystem)}, "b", false},
+		"First":  {[]Policy{sources("b", ""), sources("a", "")}, "a", true},
+		"Other":  {[]Policy{sources("a", ""), exact}, "z", false},
+	} {
+		got := Refuse(tc.policies, web(), chart)
+		if got == nil || got.Policy != "ReleasePolicy/"+tc.refuses || got.ChangesOnly != tc.changes {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestSigners: a source may verify by no other provider, keys and identities than the allowed ones.
+func TestSigners(t *testing.T) {
+	t.Parallel()
+	ci, other := v1alpha1.SignerIdentity{Issuer: "^i$", Subject: "^ci$"}, v1alpha1.SignerIdentity{Issuer: "^i$", Subject: ".*"}
+	keys := v1alpha1.ChartSigner{Provider: v1alpha1.ProviderCosign, Secret: "platform/keys"}
+	keyless := v1alpha1.ChartSigner{Provider: v1alpha1.ProviderCosign, Identities: []v1alpha1.SignerIdentity{ci}}
+	for name, tc := range map[string]struct {
+		signers   []v1alpha1.ChartSigner
+		signature Signature
+		allowed   bool
+	}{
+		"Provider":       {[]v1alpha1.ChartSigner{{Provider: "notation"}}, Signature{Provider: "notation", Secret: "apps/own"}, true},
+		"OtherProvider":  {[]v1alpha1.ChartSigner{{Provider: "notation"}}, Signature{Provider: "cosign"}, false},
+		"Keys":           {[]v1alpha1.ChartSigner{keys}, Signature{Provider: "cosign", Secret: "platform/keys"}, true},
+		"OtherKeys":      {[]v1alpha1.ChartSigner{keys}, Signature{Provider: "cosign", Secret: "apps/keys"}, false},
+		"NoKeys":         {[]v1alpha1.ChartSigner{keys}, Signature{Provider: "cosign"}, false},
+		"NotationKeys":   {[]v1alpha1.ChartSigner{keys}, Signature{Provider: "notation", Secret: "platform/keys"}, false},
+		"Identity":       {[]v1alpha1.ChartSigner{keyless}, Signature{Provider: "cosign", Identities: []v1alpha1.SignerIdentity{ci}}, true},
+		"OtherIdentity":  {[]v1alpha1.ChartSigner{keyless}, Signature{Provider: "cosign", Identities: []v1alpha1.SignerIdentity{other}}, false},
+		"OneOfTwo":       {[]v1alpha1.ChartSigner{keyless}, Signature{Provider: "cosign", Identities: []v1alpha1.SignerIdentity{ci, other}}, false},
+		"AnyIdentity":    {[]v1alpha1.ChartSigner{keyless}, Signature{Provider: "cosign"}, false},
+		"KeysOfIdentity": {[]v1alpha1.ChartSigner{keyless}, Signature{Provider: "cosign", Secret: "apps/own", Identities: []v1alpha1.SignerIdentity{ci}}, false},
+		"OwnRoot":        {[]v1alpha1.ChartSigner{keyless}, Signature{Provider: "cosign", OwnRoot: true, Identities: []v1alpha1.SignerIdentity{ci}}, false},
+		"Second":         {[]v1alpha1.ChartSigner{keys, keyless}, Signature{Provider: "cosign", Identities: []v1alpha1.SignerIdentity{ci}}, true},
+	} {
+		tc.signature.Field, tc.signature.Source = "spec.chartRef", "OCIRepository 'apps/web'"
+		p := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "p", Spec: v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{Signers: tc.signers}}}
+		if got := Refuse([]Policy{p}, web(), Chart{Signature: tc.signature}); (got == nil) != tc.allowed || got != nil && got.Field != "spec.chartRef" {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -75,6 +75,9 @@ type Refusal struct {
 	Field string
 	// Why is a sentence for users.
 	Why string
+	// ChangesOnly is true if a release that already has the chart is warned instead: only its next
+	// install or upgrade is refused.
+	ChangesOnly bool `json:",omitempty"`
 }
 
 // MayHold reports whether an action may be held.

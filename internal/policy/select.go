@@ -150,6 +150,16 @@ func (p *Policy) invalid() string {
 		}
 	}
 	if s.Charts != nil {
+		switch s.Charts.Transport {
+		case "", v1alpha1.TransportSystem, v1alpha1.TransportAny:
+		default:
+			return fmt.Sprintf("spec.charts.transport %q is not supported by this version", s.Charts.Transport)
+		}
+		for i, signer := range s.Charts.Signers {
+			if signer.Secret != "" && len(signer.Identities) > 0 {
+				return fmt.Sprintf("spec.charts.signers[%d] has both a secret and identities", i)
+			}
+		}
 		for i, pattern := range s.Charts.Sources {
 			if !strings.Contains(pattern, "://") {
 				return fmt.Sprintf("spec.charts.sources[%d]: %q is no URL", i, pattern)

@@ -166,6 +166,7 @@ func FuzzSelect(f *testing.F) {
 	f.Add(`[{"Kind":"ReleasePolicy","Namespace":"apps","Name":"a","Spec":{"freeze":"x","approval":"Always"}},{"Kind":"ClusterReleasePolicy","Name":"b","Spec":{"approval":"Destructive"}}]`, `{"Namespace":"apps"}`, `{"URL":"oci://r/c"}`, uint64(1))
 	f.Add(`[{"Kind":"ClusterReleasePolicy","Name":"b","Namespaces":{"matchExpressions":[{"key":"a","operator":"Near"}]}},{"Kind":"ClusterReleasePolicy","Name":"c","Spec":{"charts":{"sources":["oci://*"]}}}]`, `{"NamespaceUnread":"x"}`, `{}`, uint64(2))
 	f.Add(`[{"Kind":"ReleasePolicy","Name":"a"},{"Kind":"ReleasePolicy","Name":"a","Spec":{"protect":[{}]}}]`, `{}`, `{"Inexact":{"Field":"f","Why":"w"}}`, uint64(3))
+	f.Add(`[{"Kind":"ClusterReleasePolicy","Name":"b","Spec":{"charts":{"sources":["oci://r/*"]}}},{"Kind":"ClusterReleasePolicy","Name":"c","Spec":{"charts":{"sources":["oci://r/*"],"transport":"System","signers":[{"provider":"cosign"}]}}}]`, `{}`, `{"URL":"oci://r/c","OwnCAs":{"Field":"f","Why":"w"}}`, uint64(4))
 	f.Fuzz(func(t *testing.T, policies, to, of string, seed uint64) {
 		var all []Policy
 		var r Release
@@ -196,6 +197,8 @@ func FuzzSelect(f *testing.F) {
 		}
 		if fewer := Refuse(all[1:], r, c); fewer != nil && refusal == nil {
 			t.Errorf("%s is allowed with one more policy, and refused without: %+v", policies, fewer)
+		} else if fewer != nil && !fewer.ChangesOnly && refusal.ChangesOnly {
+			t.Errorf("%s is refused for changes only with one more policy, and for all without: %+v", policies, fewer)
 		}
 	})
 }

@@ -79,7 +79,8 @@ func pass(in Input, d Decision) Decision {
 // refusedInSync returns the refusal of the chart in place of a decision that the release is in sync.
 // The inputs of a release whose chart is refused are those of its newest revision.
 func refusedInSync(in Input, d Decision) Decision {
-	if in.Desired.Demands.Refusal == nil || d.Rule != RuleInSync && d.Rule != RuleDrifted {
+	refusal := in.Desired.Demands.Refusal
+	if refusal == nil || refusal.ChangesOnly || d.Rule != RuleInSync && d.Rule != RuleDrifted {
 		return d
 	}
 	if correct, is := d.Action.(CorrectDrift); is {
@@ -87,7 +88,7 @@ func refusedInSync(in Input, d Decision) Decision {
 		d.Action = correct
 		return d
 	}
-	held := refused(*in.Desired.Demands.Refusal)
+	held := refused(*refusal)
 	held.Rule, held.State = RulePolicyRefused, d.State
 	return held
 }

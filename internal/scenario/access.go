@@ -62,7 +62,7 @@ func demand(d policy.Demands, args arguments) (policy.Demands, error) {
 	}
 	switch args.at(0) {
 	case "refuses":
-		d.Refusal = &policy.Refusal{Policy: name, Field: "spec.chartRef", Why: args.at(1)}
+		d.Refusal = &policy.Refusal{Policy: name, Field: "spec.chartRef", Why: args.at(1), ChangesOnly: args.has("changes")}
 	case "unavailable":
 		d.Unavailable = args.at(1)
 	case "gone":
@@ -80,7 +80,7 @@ func demanded(d release.Desired, demands policy.Demands, recorded helmv2.HelmRel
 	if d.Deleted || d.Suspension.Active {
 		d.Demands.Refusal = nil
 	}
-	if d.Demands.Refusal != nil {
+	if refusal := d.Demands.Refusal; refusal != nil && !refusal.ChangesOnly {
 		d = d.KeepInputs(recorded, running)
 	}
 	return d

@@ -41,7 +41,8 @@
 // content or the labels of one, copies one and stores it again later, or deletes one. The lines are in
 // forge.go. An action that is running ends if one of its records is written.
 //
-// With "policy" a policy freezes the release, refuses its chart, is not available, or is gone.
+// With "policy" a policy freezes the release, refuses its chart, for changes only with "changes", is
+// not available, or is gone.
 //
 // If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the
 // action and the one that records it. It plays one if the action keeps running or the process dies.

@@ -37,7 +37,7 @@ func (s steps) Record() (none struct{}, ended bool, err error) {
 }
 
 func (s steps) Inputs() (release.Input, error) {
-	if refusal := s.want.Demands.Refusal; refusal != nil {
+	if refusal := s.want.Demands.Refusal; refusal != nil && !refusal.ChangesOnly {
 		in := s.input(s.want)
 		in.Observed.Unresolved = refusal.Policy + " refuses " + refusal.Field
 		return in, nil

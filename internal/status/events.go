@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -77,6 +78,12 @@ func HelmChartDeleted(chart string) Event {
 // must not refer to another namespace.
 func HelmChartLeft(chart string) Event {
 	return warning(helmv2.ReasonAccessDenied, "cross-namespace references are not allowed: left behind "+chart, nil)
+}
+
+// ChartRefusedNext returns the event about a release that a policy leaves as it is, and whose next
+// change it refuses.
+func ChartRefusedNext(r policy.Refusal) Event {
+	return warning(helmv2.ReasonPolicyRefused, fmt.Sprintf("%s refuses %s: %s. The installed release stays. Its next install or upgrade is refused.", r.Policy, r.Field, r.Why), nil)
 }
 
 func trace(reason, message string) Event {

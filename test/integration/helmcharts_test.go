@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,8 +61,34 @@ func (w *world) fill(key client.ObjectKey, version string) {
 			URL: w.server.URL + path, Path: path[1:], Digest: digest.SHA256.FromBytes(archive).String(),
 			Revision: version, LastUpdateTime: metav1.Now(),
 		}
+		chart.Status.ObservedSourceArtifactRevision = indexRevision
+		apimeta.SetStatusCondition(&chart.Status.Conditions, metav1.Condition{
+			Type: sourcev1.ArtifactInStorageCondition, Status: metav1.ConditionTrue, Reason: "Succeeded", ObservedGeneration: chart.Generation,
+		})
 		return suite.client.Status().Update(w.t.Context(), chart)
 	}))
+}
+
+// indexRevision is the revision of HelmRepositories.
+const indexRevision = "sha256:index"
+
+// helmRepository creates the HelmRepository of templated HelmReleases.
+func (w *world) helmRepository(url string) *sourcev1.HelmRepository {
+	w.t.Helper()
+	repo := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "repo"}}
+	repo.Spec.URL, repo.Spec.Interval = url, metav1.Duration{Duration: time.Hour}
+	w.must(suite.client.Create(w.t.Context(), repo))
+	return repo
+}
+
+// fetch makes a HelmRepository ready, as source-controller does.
+func (w *world) fetch(repo *sourcev1.HelmRepository) {
+	w.t.Helper()
+	repo.Status.ObservedGeneration = repo.Generation
+	repo.Status.Artifact = &fluxmeta.Artifact{
+		URL: w.server.URL + "/index", Path: "index", Digest: digest.SHA256.FromString("").String(), Revision: indexRevision, LastUpdateTime: metav1.Now(),
+	}
+	w.must(suite.client.Status().Update(w.t.Context(), repo))
 }
 
 func TestHelmChartOfARelease(t *testing.T) {

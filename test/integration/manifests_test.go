@@ -356,7 +356,14 @@ func (w *world) untilMended(hr *helmv2.HelmRelease) {
 // ownHelmChart has the controller make a HelmChart and take it away again, by its own rights.
 func (w *world) ownHelmChart() {
 	w.t.Helper()
-	hr := w.release("charted", nil, as("tenant"), templated(w.namespace))
+	w.fetch(w.helmRepository("https://charts.example.com"))
+	w.must(suite.client.Create(w.t.Context(), &v1alpha1.ReleasePolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "sources"},
+		Spec: v1alpha1.ReleasePolicySpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"charted": "true"}}, Charts: &v1alpha1.ChartPolicy{Sources: []string{"https://charts.example.com/*"}},
+		},
+	}))
+	hr := w.release("charted", nil, as("tenant"), templated(w.namespace), func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{"charted": "true"} })
 	key := client.ObjectKey{Namespace: w.namespace, Name: w.namespace + "-charted"}
 	w.until(hr, "its HelmChart", func(*helmv2.HelmRelease) bool {
 		return suite.client.Get(w.t.Context(), key, &sourcev1.HelmChart{}) == nil

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -16,12 +17,16 @@ import (
 	"testing"
 	"time"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // policy creates a ReleasePolicy in the namespace of the world.
@@ -72,19 +77,14 @@ func TestPolicySelects(t *testing.T) {
 }
 
 // TestHelmChartRefused: the HelmChart of a refused spec.chart is not made, so that source-controller
-// fetches nothing. The URL of the HelmRepository is compared with the allowed ones.
+// fetches nothing. The URL of the HelmRepository is compared with the allowed ones, and its index with
+// the one that the HelmChart names.
 func TestHelmChartRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.policy("exact", v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{ExactVersions: true, Sources: []string{"https://charts.example.com/stable/*"}}})
-	repo := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "charts"}}
-	repo.Spec.URL, repo.Spec.Interval = "https://charts.example.com/incubator/", metav1.Duration{Duration: time.Hour}
-	w.must(suite.client.Create(t.Context(), repo))
-	hr := w.release("app", nil, func(hr *helmv2.HelmRelease) {
-		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
-			Chart: "note", Version: "1.x", SourceRef: helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"},
-		}}
-	})
+	repo := w.helmRepository("https://charts.example.com/incubator/")
+	hr := w.release("app", nil, templated(""), func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Version = "1.x" })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, `refuses spec.chart.spec.version: "1.x" is no exact version`)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Version = "1.2.3" })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "refuses spec.chart.spec.sourceRef", "https://charts.example.com/incubator/note is not one of the allowed sources")
@@ -99,6 +99,73 @@ func TestHelmChartRefused(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), repo))
 	w.ask(hr, "now")
 	w.until(hr, "the HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
+	w.fill(inputs.HelmChartKey(hr), "1.2.3")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmRepository '"+w.namespace+"/repo' has not been fetched since it was changed")
+	w.fetch(repo)
+	w.ask(hr, "again")
+	w.untilReady(hr)
+}
+
+// TestSourceOfTenant: the artifact of a former spec is not used, and neither is a source that selects its
+// proxy. A source with certificate authorities of its own keeps its installed release, which is warned,
+// and is refused at the next change, unless the policy allows it.
+func TestSourceOfTenant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	repo := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "app"}}
+	edit := func(edit func(*sourcev1.OCIRepository)) {
+		t.Helper()
+		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(repo), repo))
+		edit(repo)
+		w.must(suite.client.Update(t.Context(), repo))
+		// source-controller observes the generation, also if it cannot fetch.
+		repo.Status.ObservedGeneration = repo.Generation
+		w.must(suite.client.Status().Update(t.Context(), repo))
+	}
+	stored := func() {
+		t.Helper()
+		apimeta.SetStatusCondition(&repo.Status.Conditions, metav1.Condition{
+			Type: sourcev1.ArtifactInStorageCondition, Status: metav1.ConditionTrue, Reason: "Succeeded", ObservedGeneration: repo.Generation,
+		})
+		w.must(suite.client.Status().Update(t.Context(), repo))
+	}
+	sources := w.policy("sources", v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{Sources: []string{"oci://localhost/charts/*"}}})
+	hr := w.release("app", map[string]any{"message": "one"})
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "its artifact is not known to be of its latest generation")
+	// The cache of the controller may not have the source yet, and its change triggers no reconciliation of
+	// a release that has the revision.
+	asks := 0
+	asking := func(what string, found func() bool) {
+		t.Helper()
+		untilTrue(w, what, func() bool {
+			asks++
+			w.ask(hr, fmt.Sprint(asks))
+			return found()
+		})
+	}
+	edit(func(*sourcev1.OCIRepository) {})
+	stored()
+	w.untilReady(hr)
+
+	edit(func(o *sourcev1.OCIRepository) { o.Spec.CertSecretRef = &fluxmeta.LocalObjectReference{Name: "own"} })
+	stored()
+	asking("a warning", func() bool {
+		return w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonPolicyRefused, "has spec.certSecretRef", "Its next install or upgrade is refused")
+	})
+	w.untilReady(hr)
+	w.says(hr, "two")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "has spec.certSecretRef", "(spec.charts.transport)")
+	before := sources.DeepCopy()
+	sources.Spec.Charts.Transport = v1alpha1.TransportAny
+	w.must(suite.client.Patch(t.Context(), sources, client.MergeFrom(before)))
+	w.untilMessage("app", "two")
+	w.untilReady(hr)
+
+	edit(func(o *sourcev1.OCIRepository) { o.Spec.ProxySecretRef = &fluxmeta.LocalObjectReference{Name: "proxy"} })
+	stored()
+	asking("a refusal", func() bool { return condition(hr, helmv2.ConditionReady).Reason == helmv2.ReasonPolicyRefused })
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "has spec.proxySecretRef", "(spec.charts.sources)")
 }
 
 // policyCRDs answers requests for policies with 404 while their CRDs are not installed.

@@ -62,7 +62,7 @@ func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliat
 	switch refusal := rec.want.Demands.Refusal; {
 	case held:
 		rec.in.Observed.Unresolved = unresolved.Message
-	case refusal != nil:
+	case refusal != nil && !refusal.ChangesOnly:
 		rec.in.Observed.Unresolved = (&inputs.Refused{Refusal: *refusal}).Error()
 	}
 	return rec, nil
@@ -75,6 +75,8 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 	if refused, is := errors.AsType[*inputs.Refused](err); is {
 		demands.Refusal, err = &refused.Refusal, nil
 		rec.want.Desired = rec.want.KeepInputs(rec.hr.Status, rec.running)
+	} else {
+		demands.Refusal = rec.want.Demands.Refusal
 	}
 	rec.want.Demands = demands
 	return rec, err
@@ -117,7 +119,8 @@ func (i *inputReader) ensureChart(ctx context.Context, rec reconciliation) (reco
 		return rec, err
 	}
 	if rec.hr.HasChartTemplate() {
-		if err := i.policies.Admit(ctx, rec.hr, inputs.WantedHelmChart(rec.hr)); err != nil {
+		err := i.policies.Admit(ctx, rec.hr, inputs.WantedHelmChart(rec.hr))
+		if refused, is := errors.AsType[*inputs.Refused](err); err != nil && (!is || !refused.ChangesOnly) {
 			return rec, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -73,6 +74,39 @@ func TestRefusedChartIsNotResolved(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRefusedForChangesOnly: a release that has the refused chart is warned of once, and counts as in
+// sync. Its next upgrade is refused.
+func TestRefusedForChangesOnly(t *testing.T) {
+	s := &stub{refusal: &policy.Refusal{Policy: "ReleasePolicy/sources", Field: "spec.chartRef", Why: "it has certificates of its own", ChangesOnly: true}}
+	r := testReconciler(t, s)
+	inSync(t, r, s)
+	events := r.events.(*record.FakeRecorder).Events
+	ready := func() *metav1.Condition {
+		hr, _ := reconcileAndGet(t, r)
+		return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
+	}
+	const warning = "Warning PolicyRefused ReleasePolicy/sources refuses spec.chartRef: it has certificates of its own. The installed release stays. Its next install or upgrade is refused."
+	for range 2 {
+		if c := ready(); c == nil || c.Status != metav1.ConditionTrue {
+			t.Errorf("%+v", c)
+		}
+		r.memory.With(key, func(m *memory) { m.sync.invalidate() })
+	}
+	var warnings []string
+	for len(events) > 0 {
+		if e := <-events; strings.Contains(e, helmv2.ReasonPolicyRefused) {
+			warnings = append(warnings, e)
+		}
+	}
+	if len(warnings) != 1 || warnings[0] != warning {
+		t.Errorf("%q, want once %q", warnings, warning)
+	}
+	s.values = "sha256:others"
+	if c := ready(); s.begun != nil || c == nil || c.Status != metav1.ConditionFalse || c.Reason != helmv2.ReasonPolicyRefused {
+		t.Errorf("begun: %v, %+v", s.begun != nil, c)
 	}
 }
 

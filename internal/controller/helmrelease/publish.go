@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/status/message"
@@ -139,6 +140,7 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	if err != nil {
 		return p.unwritten(rec.read, err)
 	}
+	p.warn(rec)
 	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
 	refused := rec.decision.Rule == release.RulePolicyRefused
 	atRest := !refused && (rec.decision.State == release.StateInSync || rec.decision.State == release.StateRolledBack)
@@ -156,6 +158,25 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	}
 	p.metrics.Reconciliation(rec.decision.Rule)
 	return result, nil
+}
+
+// warn reports once that a policy leaves a release as it is, and refuses its next change.
+func (p *publisher) warn(rec reconciliation) {
+	if rec.decision.Rule != release.RuleInSync {
+		return
+	}
+	var refusal policy.Refusal
+	if r := rec.in.Desired.Demands.Refusal; r != nil {
+		refusal = *r
+	}
+	var known bool
+	p.memory.With(rec.key(), func(m *memory) {
+		known = m.warned == refusal
+		m.warned = refusal
+	})
+	if !known && refusal != (policy.Refusal{}) {
+		p.emit(rec.read, []status.Event{status.ChartRefusedNext(refusal)})
+	}
 }
 
 // rememberSync records that the release is in sync, and returns the time until the next comparison:

@@ -94,6 +94,8 @@ type stub struct {
 	// demands are those of policies, and refused is the error of admitting the chart.
 	demands policy.Demands
 	refused error
+	// refusal refuses the chart for changes only; nil if nothing does.
+	refusal *policy.Refusal
 	// resolved is the HelmRelease whose inputs were resolved last, and suspension its suspension.
 	resolved   *helmv2.HelmRelease
 	suspension release.Suspension
@@ -112,7 +114,9 @@ func (s *stub) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension r
 	if hr != nil {
 		requests = release.RequestsOf(hr.Annotations)
 	}
-	return s.want(requests, suspension), s.unresolved
+	want := s.want(requests, suspension)
+	want.Demands.Refusal = s.refusal
+	return want, s.unresolved
 }
 
 func (s *stub) want(requests release.Requests, suspension release.Suspension) inputs.Want {

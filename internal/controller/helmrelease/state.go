@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/status/message"
@@ -46,6 +47,8 @@ type memory struct {
 	conflicts []string
 	// suspended is spec.suspend at the last report of this process; nil if there is none.
 	suspended *bool
+	// warned is the refusal of the next change that was reported; zero if there is none.
+	warned policy.Refusal
 	// place is the cluster from which the release was read last.
 	place place
 	// renderings are those of the newest revision that is compared. readsCluster is true if its chart depends on the

@@ -6,5 +6,5 @@
 //
 //	setup.go     the watches, and the HelmReleases that a change enqueues
 //	policies.go  the demands of policies, and the admission of charts
-//	facts.go     labels of namespaces and URLs of HelmRepositories
+//	facts.go     labels of namespaces and HelmRepositories
 package policies

@@ -7,18 +7,19 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -40,7 +41,7 @@ type facts struct {
 
 	mu         sync.Mutex
 	namespaces map[string]namespaceRead
-	// repositories has the URL of the HelmRepository of each HelmChart.
+	// repositories has the HelmRepository of each HelmChart.
 	repositories map[types.NamespacedName]repositoryRead
 }
 
@@ -51,9 +52,11 @@ type namespaceRead struct {
 	until  time.Time
 }
 
-// repositoryRead is the URL of a HelmRepository as of a version of a HelmChart.
+// repositoryRead is a HelmRepository as of a version of a HelmChart. It has the fields that policies
+// are compared with.
 type repositoryRead struct {
-	repository, version, url string
+	version string
+	object  *sourcev1.HelmRepository
 	// used is when it was asked for last.
 	used time.Time
 }
@@ -84,36 +87,41 @@ func (f *facts) namespace(ctx context.Context, name string) (labels map[string]s
 	return read.labels, read.unread
 }
 
-// locate returns a chart with the URL of its HelmRepository. The URL is read once for each version of
-// the HelmChart: if the URL changes, source-controller fetches the chart anew and changes the
-// HelmChart.
-func (f *facts) locate(ctx context.Context, c policy.Chart, repository string, source client.Object) (policy.Chart, error) {
+// locate returns a chart with the facts of its HelmRepository, and the HelmRepository; nil if the
+// controller may not read it. A HelmRepository that is refused, or that the HelmChart does not name as
+// fetched, is read each time. Any other one is read once for each version of the HelmChart: if the URL
+// changes, source-controller fetches the chart anew and changes the HelmChart.
+func (f *facts) locate(ctx context.Context, c policy.Chart, repository string, source client.Object) (policy.Chart, *sourcev1.HelmRepository, error) {
 	key := client.ObjectKeyFromObject(source)
 	version, err := f.version(ctx, source)
 	if err != nil {
-		return c, err
+		return c, nil, err
 	}
 	f.mu.Lock()
 	read, found := f.repositories[key]
 	f.mu.Unlock()
-	if !found || version == "" || read.version != version || read.repository != repository {
-		var repo sourcev1.HelmRepository
-		err := f.live.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: repository}, &repo)
-		switch {
-		case apierrors.IsForbidden(err):
-			c.Unlocated = policy.Fault{Field: c.Located, Why: fmt.Sprintf("the controller may not read HelmRepository '%s/%s'", key.Namespace, repository)}
-			return c, nil
-		case err != nil:
-			return c, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "Could not read HelmRepository '%s/%s', whose URL a policy restricts", key.Namespace, repository)
-		}
-		read = repositoryRead{repository: repository, version: version, url: repo.Spec.URL}
+	if found && version != "" && read.version == version && read.object.Name == repository {
+		f.remember(key, read)
+		return inputs.InRepository(c, read.object), read.object, nil
 	}
-	f.remember(key, read)
-	c.URL = strings.TrimSuffix(read.url, "/") + c.URL
-	return c, nil
+	var repo sourcev1.HelmRepository
+	switch err := f.live.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: repository}, &repo); {
+	case apierrors.IsForbidden(err):
+		c.Unlocated = policy.Fault{Field: c.Located, Why: fmt.Sprintf("the controller may not read HelmRepository '%s/%s'", key.Namespace, repository)}
+		return c, nil, nil
+	case err != nil:
+		return c, nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "Could not read HelmRepository '%s/%s', whose URL a policy restricts", key.Namespace, repository)
+	}
+	repo.ObjectMeta = metav1.ObjectMeta{Namespace: repo.Namespace, Name: repo.Name, Generation: repo.Generation}
+	repo.Status.Conditions = nil
+	// A HelmChart that is to be applied names no index.
+	if c = inputs.InRepository(c, &repo); source.GetUID() != "" && c.Unproven == (policy.Fault{}) && inputs.Unfetched(source, &repo) == nil {
+		f.remember(key, repositoryRead{version: version, object: &repo})
+	}
+	return c, &repo, nil
 }
 
-// remember stores the URL of a HelmRepository that was asked for.
+// remember stores a HelmRepository that was asked for.
 func (f *facts) remember(key types.NamespacedName, read repositoryRead) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -50,21 +51,33 @@ func (r *Reader) Admit(ctx context.Context, hr *helmv2.HelmRelease, source clien
 		return nil
 	}
 	of := r.release(ctx, hr, all)
-	restricted, located := policy.NeedsCharts(all, of)
-	if !restricted {
+	needs := policy.NeedsOf(all, of)
+	if !needs.Chart {
 		return nil
 	}
-	chart, repository := inputs.Facts(hr, source)
-	if repository != "" && located {
+	chart, name := inputs.Facts(hr, source)
+	var repository *sourcev1.HelmRepository
+	if name != "" && needs.Location {
 		var err error
-		if chart, err = r.facts.locate(ctx, chart, repository, source); err != nil {
+		if chart, repository, err = r.facts.locate(ctx, chart, name, source); err != nil {
 			return err
 		}
 	}
-	if refusal := policy.Refuse(all, of, chart); refusal != nil {
+	refusal := policy.Refuse(all, of, chart)
+	if refusal != nil && !refusal.ChangesOnly {
 		return &inputs.Refused{Refusal: *refusal}
 	}
-	return nil
+	if needs.Origin {
+		if err := inputs.Unfetched(source, repository); err != nil {
+			return err
+		}
+	}
+	if refusal == nil {
+		return nil
+	}
+	// Nothing is fetched for a release that is not installed.
+	refusal.ChangesOnly = len(hr.Status.History) > 0
+	return &inputs.Refused{Refusal: *refusal}
 }
 
 // policies returns the policies that may select a release in a namespace.

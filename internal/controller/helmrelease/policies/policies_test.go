@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -141,10 +142,15 @@ func TestNamespaceLabels(t *testing.T) {
 func TestAdmitRepository(t *testing.T) {
 	t.Parallel()
 	repo := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "charts"}, Spec: sourcev1.HelmRepositorySpec{URL: "https://charts.example.com/stable/"}}
+	repo.Status.Artifact = &fluxmeta.Artifact{Revision: "index"}
 	chart := &sourcev1.HelmChart{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "apps-web", UID: "1"},
 		Spec: sourcev1.HelmChartSpec{
 			Chart: "web", Version: "1.2.3", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"},
+		},
+		Status: sourcev1.HelmChartStatus{
+			Artifact: &fluxmeta.Artifact{Revision: "1.2.3"}, ObservedSourceArtifactRevision: "index",
+			Conditions: []metav1.Condition{{Type: sourcev1.ArtifactInStorageCondition, Status: metav1.ConditionTrue}},
 		},
 	}
 	c := newCluster(t, repo, chart)
@@ -177,12 +183,12 @@ func TestAdmitRepository(t *testing.T) {
 	}
 	// The artifact is still that of the former URL.
 	admit(chart, "", 1)
-	chart.Status.ObservedSourceArtifactRevision = "new"
+	chart.Labels = map[string]string{"fetched": "again"}
 	if err := c.client.Update(t.Context(), chart); err != nil {
 		t.Fatal(err)
 	}
 	admit(template, "https://charts.example.com/incubator/web is not one of the allowed sources", 2)
-	admit(chart, "https://charts.example.com/incubator/web is not one of the allowed sources", 2)
+	admit(chart, "https://charts.example.com/incubator/web is not one of the allowed sources", 3)
 	chart.Spec.SourceRef.Name = "missing"
 	c.reads = 0
 	var blocked *release.Blocked
@@ -191,6 +197,67 @@ func TestAdmitRepository(t *testing.T) {
 	}
 	c.failing = apierrors.NewForbidden(schema.GroupResource{Resource: "helmrepositories"}, "missing", nil)
 	admit(chart, "the controller may not read HelmRepository 'apps/missing'", 2)
+}
+
+// TestAdmitOrigin: a HelmRepository whose index the HelmChart does not name is read until it does. One
+// that says nothing about the chart is refused, and so are certificates of its own, which an installed
+// release is warned of.
+func TestAdmitOrigin(t *testing.T) {
+	t.Parallel()
+	repo := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "charts"}, Spec: sourcev1.HelmRepositorySpec{URL: "https://charts.example.com"}}
+	repo.Status.Artifact = &fluxmeta.Artifact{Revision: "new"}
+	chart := &sourcev1.HelmChart{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "apps-web", UID: "1", ResourceVersion: "7"},
+		Spec:       sourcev1.HelmChartSpec{Chart: "web", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"}},
+		Status: sourcev1.HelmChartStatus{
+			Artifact: &fluxmeta.Artifact{Revision: "1.2.3"}, ObservedSourceArtifactRevision: "old",
+			Conditions: []metav1.Condition{{Type: sourcev1.ArtifactInStorageCondition, Status: metav1.ConditionTrue}},
+		},
+	}
+	c := newCluster(t, repo)
+	c.namespaced.objects = []*v1alpha1.ReleasePolicy{exact(v1alpha1.ChartPolicy{Sources: []string{"https://charts.example.com/*"}})}
+	edit := func(edit func(*sourcev1.HelmRepository)) {
+		t.Helper()
+		edit(repo)
+		if err := c.client.Update(t.Context(), repo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		var waits *release.Blocked
+		if err := c.Admit(t.Context(), web(), chart); !errors.As(err, &waits) || waits.Reason != helmv2.ReasonSourceNotReady {
+			t.Errorf("another index: %v", err)
+		}
+	}
+	edit(func(o *sourcev1.HelmRepository) { o.Status.Artifact.Revision = "old" })
+	for range 2 {
+		if err := c.Admit(t.Context(), web(), chart); err != nil || c.reads != 3 {
+			t.Errorf("%v, %d reads", err, c.reads)
+		}
+	}
+	installed := web()
+	installed.Status.History = helmv2.Snapshots{{Version: 1}}
+	for why, tc := range map[string]struct {
+		edit    func(*sourcev1.HelmRepository)
+		changes bool
+	}{
+		"is suspended":         {func(o *sourcev1.HelmRepository) { o.Spec.Suspend = true }, false},
+		"use an OCIRepository": {func(o *sourcev1.HelmRepository) { o.Spec.Suspend, o.Spec.Type = false, "oci" }, false},
+		"has spec.certSecretRef": {func(o *sourcev1.HelmRepository) {
+			o.Spec.Type, o.Spec.CertSecretRef = "", &fluxmeta.LocalObjectReference{Name: "own"}
+		}, true},
+	} {
+		chart.ResourceVersion += "1"
+		edit(tc.edit)
+		for _, hr := range []*helmv2.HelmRelease{web(), installed} {
+			var refused *inputs.Refused
+			err := c.Admit(t.Context(), hr, chart)
+			if !errors.As(err, &refused) || !strings.Contains(refused.Why, why) || refused.ChangesOnly != (tc.changes && hr == installed) {
+				t.Errorf("%s: %+v", why, err)
+			}
+		}
+		repo.Spec.Suspend, repo.Spec.Type, repo.Spec.CertSecretRef = false, "", nil
+	}
 }
 
 // TestNotify: changes are never lost, and none blocks.

@@ -18,6 +18,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=pintle.dev,resources=releasepolicies;clusterreleasepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmrepositories,verbs=get
 
 // Options configure the Watch.
 type Options struct {
