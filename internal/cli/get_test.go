@@ -4,7 +4,10 @@
 package cli
 
 import (
+	"strings"
 	"testing"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 func TestGet(t *testing.T) {
@@ -35,6 +38,22 @@ func TestColors(t *testing.T) {
 		w.run("get", "-A")
 		if got := contains(w.out.String(), "\x1b["); got != tc.want {
 			t.Errorf("with %v, there are colours: %t", tc.env, got)
+		}
+	}
+}
+
+// TestNoControls: no format of the output has characters of a message that control a terminal.
+func TestNoControls(t *testing.T) {
+	w := newWorld(t, "cluster.yaml")
+	for _, o := range w.objects {
+		if hr, ok := o.(*helmv2.HelmRelease); ok && hr.Name == "shop" {
+			hr.Status.Conditions[0].Message = "a\x1b[2J\x7f\u0085\u009b31mz"
+		}
+	}
+	for _, format := range []string{"wide", "json", "yaml"} {
+		w.run("get", "-n", "apps", "-o", format)
+		if text := w.out.String(); strings.ContainsAny(text, "\x1b\x7f\u0085\u009b") || !strings.Contains(text, "31mz") {
+			t.Errorf("%s: %q", format, text)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
@@ -83,12 +83,17 @@ func (s *Session) style() text.Style {
 func (s *Session) print(view any, table func(w io.Writer, style text.Style) error) error {
 	switch s.out {
 	case outputJSON:
-		encoder := json.NewEncoder(s.Out)
+		var raw bytes.Buffer
+		encoder := json.NewEncoder(&raw)
 		encoder.SetIndent("", "    ")
 		encoder.SetEscapeHTML(false)
-		return encoder.Encode(view)
+		if err := encoder.Encode(view); err != nil {
+			return err
+		}
+		_, err := s.Out.Write(text.JSON(raw.Bytes()))
+		return err
 	case outputYAML:
-		raw, err := yaml.Marshal(view)
+		raw, err := text.YAML(view)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func Command(s *Session) *cobra.Command {
 	s.flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(c *rest.Config) *rest.Config {
 		// The API server limits clients by itself. These are the values of kubectl.
 		c.QPS, c.Burst = 50, 300
-		c.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+		c.WarningHandler = cleanWarnings{rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})}
 		return c
 	})
 	root := &cobra.Command{
@@ -44,6 +44,15 @@ func Command(s *Session) *cobra.Command {
 		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s),
 	)
 	return root
+}
+
+// cleanWarnings removes characters that control a terminal from warnings of API servers, which admission
+// webhooks write.
+type cleanWarnings struct{ rest.WarningHandler }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (c cleanWarnings) HandleWarningHeader(code int, agent, message string) {
+	c.WarningHandler.HandleWarningHeader(code, agent, text.Clean(message))
 }
 
 // Report prints an error of Command, as kubectl does, and returns the exit code.

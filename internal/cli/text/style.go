@@ -4,12 +4,17 @@
 package text
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/yaml"
 )
 
 // Style states how views are printed.
@@ -51,12 +56,44 @@ func Clean(text string) string {
 		switch {
 		case r == '\n', r == '\t':
 			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		case controls(r):
 			return '\uFFFD'
 		}
 		return r
 	}, text)
 }
+
+// JSON returns a JSON document whose strings have no characters that control a terminal: they are
+// escaped. The encoder of Go escapes those below U+0020 only.
+func JSON(document []byte) []byte {
+	if !bytes.ContainsFunc(document, func(r rune) bool { return r != '\n' && controls(r) }) {
+		return document
+	}
+	escaped := make([]byte, 0, len(document)+64)
+	for _, r := range string(document) {
+		if r == '\n' || !controls(r) {
+			escaped = utf8.AppendRune(escaped, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+		}
+	}
+	return escaped
+}
+
+// YAML returns a value as YAML without characters that control a terminal: its encoder refuses them
+// unless they are escaped.
+func YAML(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(JSON(raw))
+}
+
+// controls reports whether a character controls a terminal, or the direction or visibility of others.
+func controls(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // age returns the time since t, as kubectl prints it; "-" for none.
 func (s Style) age(t *time.Time) string {

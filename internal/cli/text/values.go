@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
@@ -23,7 +21,7 @@ func Values(w io.Writer, v view.Values, provenance bool, style Style) error {
 		}
 		_ = t.print(&b, rows...) // a Builder returns no error
 	} else {
-		raw, err := yaml.Marshal(v.Values)
+		raw, err := YAML(v.Values)
 		if err != nil {
 			return err
 		}
