@@ -4,9 +4,11 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -49,13 +51,18 @@ func approveCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve NAME",
 		Short: "Approve the plan of a release",
-		Long: "Sets spec.approved of the ReleasePlan to its digest, and spec.approvedBy to the user of the kubeconfig. " +
-			"The approval counts for this digest only.",
-		Example: "  # Approve the plan that was shown before\n" +
+		Long: "Shows the ReleasePlan and asks, unless --digest names the plan that was looked at. Then it sets spec.approved to the digest that was shown, " +
+			"and spec.approvedBy to the user of the kubeconfig. The approval counts for this digest only.",
+		Example: "  # Look at the plan, and approve it\n" +
+			"  kubectl pintle approve web\n\n" +
+			"  # Approve the plan that was shown before\n" +
 			"  kubectl pintle plan web\n" +
 			"  kubectl pintle approve web --digest sha256:...",
 	}
-	return decideCommand(s, cmd, "approved", func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+	yes := false
+	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before the plan that is shown is approved.")
+	confirm := func(plan *v1alpha1.ReleasePlan) error { return s.confirmPlan(plan, yes) }
+	return decideCommand(s, cmd, "approved", confirm, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
 		review := &authenticationv1.SelfSubjectReview{}
 		if err := c.Create(ctx, review); err != nil {
 			return fmt.Errorf("the API server does not tell which user approves: %w", err)
@@ -70,13 +77,32 @@ func rejectCommand(s *Session) *cobra.Command {
 		Short: "Reject the plan of a release",
 		Long:  "Sets spec.rejected of the ReleasePlan to its digest. The plan is not applied. A change of the inputs makes another plan.",
 	}
-	return decideCommand(s, cmd, "rejected", func(_ context.Context, _ *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+	return decideCommand(s, cmd, "rejected", nil, func(_ context.Context, _ *connection, plan *v1alpha1.ReleasePlan, seen string) error {
 		return view.Reject(plan, seen)
 	})
 }
 
-// decideCommand returns a command that decides about a plan.
-func decideCommand(s *Session, cmd *cobra.Command, done string, decide func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error) *cobra.Command {
+// confirmPlan shows a plan in full, and returns an error unless the user approves it.
+func (s *Session) confirmPlan(plan *v1alpha1.ReleasePlan, yes bool) error {
+	if err := view.Approve(plan.DeepCopy(), "", ""); err != nil {
+		return err
+	}
+	style := s.style()
+	style.Wide = true
+	if err := text.Plan(s.Out, view.PlanOf(plan), style); err != nil || yes {
+		return err
+	}
+	_, _ = fmt.Fprint(s.ErrOut, "\nApprove this plan? Type yes: ")
+	answer, _ := bufio.NewReader(s.In).ReadString('\n')
+	if strings.TrimSpace(answer) != "yes" {
+		return fmt.Errorf("nothing was approved: type yes, or set --yes or --digest %s", plan.Status.Digest)
+	}
+	return nil
+}
+
+// decideCommand returns a command that decides about a plan. Without the flag --digest, confirm is
+// called first, if it is set: it shows the plan.
+func decideCommand(s *Session, cmd *cobra.Command, done string, confirm func(plan *v1alpha1.ReleasePlan) error, decide func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error) *cobra.Command {
 	seen := ""
 	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), s.completeOne
 	cmd.Flags().StringVar(&seen, "digest", "", "The digest of the plan that was looked at. If the plan is another one by now, nothing is changed.")
@@ -89,6 +115,15 @@ func decideCommand(s *Session, cmd *cobra.Command, done string, decide func(ctx 
 		if err != nil {
 			return err
 		}
+		if seen == "" && confirm != nil {
+			if err := confirm(plan); err != nil {
+				return err
+			}
+			seen = plan.Status.Digest
+			if plan, err = c.plan(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+		}
 		before := plan.DeepCopy()
 		if err := decide(cmd.Context(), c, plan, seen); err != nil {
 			return err
@@ -96,7 +131,7 @@ func decideCommand(s *Session, cmd *cobra.Command, done string, decide func(ctx 
 		if err := c.Patch(cmd.Context(), plan, client.MergeFrom(before), fieldOwner); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.Out, "releaseplan.%s/%s %s: %s\n", v1alpha1.Group, plan.Name, done, plan.Status.Digest)
+		_, err = fmt.Fprintf(s.Out, "releaseplan.%s/%s %s: %s\n", v1alpha1.Group, plan.Name, done, text.Clean(plan.Status.Digest))
 		return err
 	}
 	return cmd

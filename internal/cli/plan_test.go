@@ -5,6 +5,7 @@ package cli
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,7 @@ func TestPlan(t *testing.T) {
 // TestApprove: an approval names the digest and the user, and a rejection takes precedence.
 func TestApprove(t *testing.T) {
 	w := planWorld(t)
+	w.in = "yes\n"
 	w.golden("approve", "approve billing -n finance")
 	if got, want := w.plan("billing"), (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}); got != want {
 		t.Errorf("after approving, the plan is %+v", got)
@@ -43,7 +45,8 @@ func TestApprove(t *testing.T) {
 	if got := w.plan("billing").Rejected; got != "sha256:abcd" {
 		t.Errorf("after rejecting, %q is rejected", got)
 	}
-	w.run("approve", "billing", "-n", "finance")
+	w.in = ""
+	w.golden("approved", "approve billing -n finance --digest sha256:abcd")
 	if got := w.plan("billing").Rejected; got != "" {
 		t.Errorf("after approving again, %q is still rejected", got)
 	}
@@ -52,13 +55,44 @@ func TestApprove(t *testing.T) {
 // TestApproveErrors: nothing is approved that the user has not seen, or that cannot be applied.
 func TestApproveErrors(t *testing.T) {
 	w := planWorld(t)
+	for _, w.in = range []string{"", "no\n", "y\n"} {
+		if code := w.run("approve", "billing", "-n", "finance"); code != 1 || !strings.Contains(w.err.String(), "error: nothing was approved: type yes, or set --yes or --digest sha256:abcd") {
+			t.Errorf("after %q: exit code %d, %s", w.in, code, w.err.String())
+		}
+	}
 	w.golden("approve-errors", "approve refused -n finance", "approve new -n finance", "approve missing -n finance",
 		"approve billing -n finance --digest sha256:old", "reject billing -n finance --digest sha256:old", "reject new -n finance")
 	w.patch = errors.New("the admission policy denies it")
-	w.golden("approve-denied", "approve billing -n finance")
+	w.golden("approve-denied", "approve billing -n finance --digest sha256:abcd")
 	for _, name := range []string{"billing", "refused", "new"} {
 		if got := w.plan(name); got != (v1alpha1.ReleasePlanSpec{}) {
 			t.Errorf("plan %s is changed: %+v", name, got)
 		}
+	}
+}
+
+// TestApproveIsWhatWasShown: a plan that another one has replaced since it was shown is not approved.
+func TestApproveIsWhatWasShown(t *testing.T) {
+	w := planWorld(t)
+	w.start()
+	reads := 0
+	w.unread = func() error {
+		if reads++; reads != 2 {
+			return nil
+		}
+		plan := &v1alpha1.ReleasePlan{}
+		w.unread = nil
+		if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "finance", Name: "billing"}, plan); err != nil {
+			return err
+		}
+		plan.Status.Digest = "sha256:other"
+		return w.client.Update(t.Context(), plan)
+	}
+	code := w.run("approve", "billing", "-n", "finance", "--yes")
+	if code != 1 || !strings.Contains(w.out.String(), "Digest: sha256:abcd") || !strings.Contains(w.err.String(), "is another one by now, with digest sha256:other") {
+		t.Errorf("exit code %d\n%s%s", code, w.out.String(), w.err.String())
+	}
+	if got := w.plan("billing"); got != (v1alpha1.ReleasePlanSpec{}) {
+		t.Errorf("the plan is changed: %+v", got)
 	}
 }
