@@ -118,6 +118,11 @@ type Rights struct {
 	Missing bool
 	// Denied are requests that are not allowed, such as "list secrets in apps".
 	Denied []string
+	// Namespaces are those in which rights are missing, or if the ServiceAccount does not exist, those
+	// in which its releases need rights. Cluster is true if rights to cluster-scoped objects are
+	// missing.
+	Namespaces []string
+	Cluster    bool
 	// Releases are the names of HelmReleases.
 	Releases []string
 }

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 )
 
 // rights checks the identities that releases act as.
@@ -18,17 +19,14 @@ func rights(f Facts) []Finding {
 				Level: Failed, Check: "Rights", Objects: r.Releases,
 				What:    fmt.Sprintf("ServiceAccount %s does not exist, and %s as it", account, acts(len(r.Releases))),
 				Meaning: "No action can start. Nothing is changed, and the releases stay installed.",
-				Do: fmt.Sprintf("kubectl create serviceaccount %s --namespace %s && "+
-					"kubectl create rolebinding %s --namespace %s --clusterrole=admin --serviceaccount=%s:%s",
-					r.ServiceAccount, r.Namespace, r.ServiceAccount, r.Namespace, r.Namespace, r.ServiceAccount),
+				Do:      fmt.Sprintf("kubectl create serviceaccount %s --namespace %s && %s", r.ServiceAccount, r.Namespace, bindings(r)),
 			})
 		case len(r.Denied) > 0:
 			all = append(all, Finding{
 				Level: Failed, Check: "Rights", Objects: r.Releases,
 				What:    fmt.Sprintf("ServiceAccount %s may not %s; %s as it", account, list(r.Denied), acts(len(r.Releases))),
 				Meaning: "Actions that need these rights fail with Forbidden. What is installed stays.",
-				Do: fmt.Sprintf("Bind it a role with these rights, such as: kubectl create rolebinding %s --namespace %s --clusterrole=admin --serviceaccount=%s:%s",
-					r.ServiceAccount, r.Namespace, r.Namespace, r.ServiceAccount),
+				Do:      "Bind it a role with these rights, such as: " + bindings(r),
 			})
 		}
 	}
@@ -36,6 +34,24 @@ func rights(f Facts) []Finding {
 		all = append(all, Finding{Level: OK, Check: "Rights", What: fmt.Sprintf("%s that releases act as: each has the rights to release records and to the kinds of its releases", count(len(f.Rights), "ServiceAccount"))})
 	}
 	return all
+}
+
+// bindings returns the commands that give an account rights in each namespace in which it needs them.
+func bindings(r Rights) string {
+	var commands []string
+	for _, namespace := range r.Namespaces {
+		// Accounts of several namespaces may have the same name. config/least-privilege/accounts.sh
+		// uses the same names.
+		name := r.ServiceAccount
+		if namespace != r.Namespace {
+			name += "-" + r.Namespace
+		}
+		commands = append(commands, fmt.Sprintf("kubectl create rolebinding %s --namespace %s --clusterrole=admin --serviceaccount=%s:%s", name, namespace, r.Namespace, r.ServiceAccount))
+	}
+	if r.Cluster {
+		commands = append(commands, fmt.Sprintf("kubectl create clusterrolebinding %s-%s --clusterrole=ROLE --serviceaccount=%s:%s", r.ServiceAccount, r.Namespace, r.Namespace, r.ServiceAccount))
+	}
+	return strings.Join(commands, " && ")
 }
 
 func acts(n int) string {

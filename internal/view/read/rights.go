@@ -66,19 +66,39 @@ func (d *examination) rightsOf(ctx context.Context, byAccount map[client.ObjectK
 		case err != nil:
 			d.unread(doctor.ResourceAccounts, err)
 		}
+		lacking := d.needed(releases)
 		if !r.Missing {
-			denied, err := d.denied(ctx, account, d.needed(releases))
-			if err != nil {
+			var err error
+			if lacking, err = d.denied(ctx, account, lacking); err != nil {
 				d.unread(doctor.ResourceRights, err)
 			}
-			r.Denied = denied
+			r.Denied = rightTexts(lacking)
+		} else {
+			for _, hr := range releases {
+				// Its objects are not known before it is installed.
+				lacking = append(lacking, authorizationv1.ResourceAttributes{Namespace: hr.GetReleaseNamespace()})
+			}
 		}
+		r.Namespaces, r.Cluster = namespacesOf(lacking)
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b doctor.Rights) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ServiceAccount, b.ServiceAccount))
 	})
 	return all
+}
+
+// namespacesOf returns the namespaces of rights, and whether one is to cluster-scoped objects.
+func namespacesOf(rights []authorizationv1.ResourceAttributes) (namespaces []string, cluster bool) {
+	for _, r := range rights {
+		if r.Namespace == "" {
+			cluster = true
+			continue
+		}
+		namespaces = append(namespaces, r.Namespace)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces), cluster
 }
 
 // place is a resource of a namespace.
@@ -113,8 +133,8 @@ func (d *examination) needed(releases []*helmv2.HelmRelease) []authorizationv1.R
 	return all
 }
 
-// denied returns the rights that an account does not have, as texts.
-func (d *examination) denied(ctx context.Context, account client.ObjectKey, rights []authorizationv1.ResourceAttributes) ([]string, error) {
+// denied returns those of some rights that an account does not have.
+func (d *examination) denied(ctx context.Context, account client.ObjectKey, rights []authorizationv1.ResourceAttributes) ([]authorizationv1.ResourceAttributes, error) {
 	allowed := make([]bool, len(rights))
 	errs := parallel.Do(ctx, len(rights), maxReviews, func(i int) (err error) {
 		allowed[i], err = d.Allowed(ctx, account, rights[i])
@@ -126,7 +146,7 @@ func (d *examination) denied(ctx context.Context, account client.ObjectKey, righ
 			missing = append(missing, right)
 		}
 	}
-	return rightTexts(missing), cmp.Or(errs...)
+	return missing, cmp.Or(errs...)
 }
 
 // rightTexts returns one text for each resource, such as "get and patch deployments.apps in web".
