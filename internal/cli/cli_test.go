@@ -149,6 +149,10 @@ func (w *world) start() {
 					self.Status.UserInfo.Username = w.user
 					return nil
 				}
+				if self, ok := object.(*authorizationv1.SelfSubjectAccessReview); ok {
+					self.Status.Allowed = w.denied == nil || !w.denied(w.user, *self.Spec.ResourceAttributes)
+					return forbidden(object)
+				}
 				review, ok := object.(*authorizationv1.SubjectAccessReview)
 				if !ok {
 					return c.Create(ctx, object, opts...)

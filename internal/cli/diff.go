@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,6 +63,8 @@ func diffCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&d.drift, "drift", false, "Compare live objects with the newest revision, as the detection of drift does.")
 	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with a HelmRelease, or - for the standard input. NAME selects one of several.")
 	cmd.Flags().StringVar(&d.archive, "chart", "", "An archive of a chart, in place of the artifact of the source.")
+	cmd.Flags().BoolVar(&d.asMe, "as-me", false, "Let templates look objects up with your own rights, and not with those of the release. The author of the chart may show them to others.")
+	cmd.Flags().StringVar(&d.account, "default-service-account", "", "The ServiceAccount of a release without spec.serviceAccountName, as in the flag of the controller.")
 	s.showCommand(cmd, d.show)
 	args, run := cmd.Args, cmd.RunE
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asError(err) })
@@ -84,6 +88,10 @@ type diffing struct {
 	revision      int
 	drift         bool
 	file, archive string
+	// asMe makes templates read as the user, and account is the ServiceAccount of a release that names
+	// none.
+	asMe    bool
+	account string
 }
 
 // check returns an error for arguments that exclude each other.
@@ -154,6 +162,9 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) (view.
 		if q.Release, err = diff.Propose(ctx, dryRun, given); err != nil {
 			return view.Diff{}, err
 		}
+		if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
+			return view.Diff{}, err
+		}
 		return d.differ.Proposed(ctx, q)
 	}
 	if q.Release, err = c.reader.Release(ctx, c.namespace, args[0]); err != nil {
@@ -165,7 +176,35 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) (view.
 	case d.drift:
 		return d.differ.Drift(ctx, q)
 	}
+	if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
+		return view.Diff{}, err
+	}
 	return d.differ.Desired(ctx, q)
+}
+
+// lookups returns how templates read: as the ServiceAccount of the release, if the user may impersonate
+// it.
+func (d *diffing) lookups(ctx context.Context, c *connection, hr *helmv2.HelmRelease) (diff.Lookups, error) {
+	const instead = ", or use --as-me for your own rights"
+	name := cmp.Or(hr.Spec.ServiceAccountName, d.account)
+	switch {
+	case d.asMe:
+		return diff.Lookups{}, nil
+	case name == "":
+		return diff.Lookups{Denied: "the release names no ServiceAccount; set --default-service-account as the controller has it" + instead}, nil
+	case *d.flags.Impersonate != "":
+		return diff.Lookups{Denied: "a user who is impersonated by --as cannot impersonate the release; leave --as out" + instead}, nil
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "impersonate", Resource: "serviceaccounts", Namespace: hr.Namespace, Name: name},
+	}}
+	if err := c.Create(ctx, review); err != nil {
+		return diff.Lookups{}, fmt.Errorf("your right to impersonate ServiceAccount %s/%s is not known: %w", hr.Namespace, name, err)
+	}
+	if !review.Status.Allowed {
+		return diff.Lookups{Denied: fmt.Sprintf("you may not impersonate ServiceAccount %s/%s of the release; get that right%s", hr.Namespace, name, instead)}, nil
+	}
+	return diff.Lookups{User: "system:serviceaccount:" + hr.Namespace + ":" + name}, nil
 }
 
 // connectDiffer sets the connection of a query, and makes the Differ. The client sends only dry runs.

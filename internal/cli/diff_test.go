@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -24,6 +25,7 @@ type fakeDiffer struct {
 	desired view.Diff
 	err     error
 	queries []string
+	lookups diff.Lookups
 }
 
 func (f *fakeDiffer) record(kind string, q diff.Query) {
@@ -37,7 +39,7 @@ func (f *fakeDiffer) record(kind string, q diff.Query) {
 	if q.Artifact.Digest != "" {
 		line += " chart " + q.Artifact.URL
 	}
-	f.queries = append(f.queries, line)
+	f.queries, f.lookups = append(f.queries, line), q.Lookups
 }
 
 func (f *fakeDiffer) Desired(_ context.Context, q diff.Query) (view.Diff, error) {
@@ -194,5 +196,34 @@ func TestDiffColors(t *testing.T) {
 	w.env["NO_COLOR"] = "1"
 	if w.run("diff", "web"); strings.Contains(w.out.String(), "\x1b") {
 		t.Errorf("colours in %q", w.out.String())
+	}
+}
+
+// TestDiffLookups: templates read as the ServiceAccount of the release, and not as the user, unless the
+// user asks for that. Without the right to impersonate it, they read nothing.
+func TestDiffLookups(t *testing.T) {
+	w, f := diffWorld(t, upgraded())
+	const shop = "system:serviceaccount:apps:helm"
+	for name, tc := range map[string]struct {
+		args   string
+		denied bool
+		user   string
+		why    string
+	}{
+		"Release":   {"shop", false, shop, ""},
+		"Default":   {"web --default-service-account=helm", false, shop, ""},
+		"Named":     {"shop --default-service-account=other", false, shop, ""},
+		"None":      {"web", false, "", "the release names no ServiceAccount"},
+		"Forbidden": {"shop", true, "", "you may not impersonate ServiceAccount apps/helm"},
+		"AsOther":   {"shop --as=alice", false, "", "by --as"},
+		"AsMe":      {"shop --as-me", true, "", ""},
+	} {
+		w.denied = func(_ string, right authorizationv1.ResourceAttributes) bool {
+			return tc.denied && right.Verb == "impersonate" && right.Resource == "serviceaccounts" && right.Namespace == "apps" && right.Name == "helm"
+		}
+		w.run(append([]string{"diff", "-n", "apps"}, strings.Fields(tc.args)...)...)
+		if f.lookups.User != tc.user || !strings.Contains(f.lookups.Denied, tc.why) || (tc.why == "") != (f.lookups.Denied == "") {
+			t.Errorf("%s: %+v, %s", name, f.lookups, w.err.String())
+		}
 	}
 }

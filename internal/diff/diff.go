@@ -71,6 +71,8 @@ type Query struct {
 	Reader client.Reader
 	// Connection reads release records and live objects, and sends dry runs.
 	Connection *cluster.Connection
+	// Lookups states how templates read objects.
+	Lookups Lookups
 	// Artifact is the archive of the chart; zero for the artifact of the source.
 	Artifact chart.Artifact
 	// Choose returns the objects of the revision that Drift and DriftFacts compare, before live ones
@@ -165,6 +167,8 @@ type subject struct {
 	conn *cluster.Connection
 	want inputs.Want
 	in   release.Input
+	// reads is how templates read.
+	reads *reads
 	// choose is Query.Choose.
 	choose func(ctx context.Context, objects []*resource.Info) []*resource.Info
 }
@@ -174,7 +178,7 @@ func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, 
 	if err := read.Here(q.Release); err != nil {
 		return nil, err
 	}
-	s := &subject{Differ: d, hr: q.Release, conn: q.Connection.With(ReadOnly), choose: q.Choose}
+	s := &subject{Differ: d, hr: q.Release, conn: q.Connection.With(ReadOnly), reads: &reads{Lookups: q.Lookups}, choose: q.Choose}
 	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings)
 	var err error
 	if resolve {
@@ -272,6 +276,7 @@ func (s *subject) layers() []plan.Layer {
 
 // facts returns the facts about a forecast.
 func (s *subject) facts(f helm.Forecast) view.DiffFacts {
+	f.Status.Warnings = append(slices.Clip(f.Status.Warnings), s.reads.warnings()...)
 	side := func(text string) manifest.Side { return manifest.Side{Manifest: text, Secrets: f.Secrets} }
 	return view.DiffFacts{
 		Namespace: s.hr.Namespace, Name: s.hr.Name, Plan: f.Status, Changes: f.All,
@@ -285,6 +290,7 @@ func (s *subject) job(action release.Action) helm.Job {
 	return helm.Job{
 		Action: action, Desired: s.want.Desired, Spec: *s.hr.Spec.DeepCopy(), Origin: s.origin(),
 		Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets, Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS,
+		Lookups: s.reads.connection,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,9 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/render/handler"
 	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 // desired returns the diff of a world.
@@ -327,3 +330,44 @@ func TestReadOnly(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// TestLookups: templates read as the given user, or find no object, of which there is a warning.
+func TestLookups(t *testing.T) {
+	w := newWorld(t)
+	w.archive = pack(t, map[string]string{
+		"templates/all.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {found: {{ lookup \"v1\" \"ConfigMap\" \"prod\" \"treasure\" | len | quote }}}\n",
+	})
+	workers := worker.Local{Handler: handler.New()}
+	w.differ = New(Options{Charts: Store(w.archive, workers), Workers: workers, Now: time.Now})
+	w.Store("/api/v1/namespaces/prod/configmaps/treasure", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "treasure", "namespace": "prod"}})
+	for name, tc := range map[string]struct {
+		lookups Lookups
+		found   bool
+	}{"Own": {Lookups{}, true}, "Denied": {Lookups{Denied: "you may not"}, false}} {
+		q := w.query()
+		q.Lookups = tc.lookups
+		d, err := w.differ.Desired(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(d.Objects[0].Lines, "\n")
+		if strings.Contains(text, `found: "0"`) == tc.found {
+			t.Errorf("%s: %s", name, text)
+		}
+		if warned := slices.Contains(d.Warnings, "the chart looks up objects, and found none: you may not"); warned == tc.found {
+			t.Errorf("%s: warnings %q", name, d.Warnings)
+		}
+	}
+	r := &reads{Lookups: Lookups{User: "system:serviceaccount:prod:web"}}
+	if got := r.connection(w.Config()).Impersonate.UserName; got != r.User || w.Config().Impersonate.UserName != "" {
+		t.Errorf("templates read as %q", got)
+	}
+	for path, is := range map[string]bool{
+		"/api/v1": true, "/apis/apps/v1": true, "/api/v1/secrets": false, "/apis/apps/v1/deployments": false,
+		"/api/v1/namespaces/api/secrets": false, "/api/v1/namespaces/prod/secrets/x": false, "/apis/g/v1/namespaces/n/k/x": false,
+	} {
+		if listsAPIs(path) != is {
+			t.Errorf("%s lists APIs: %t", path, !is)
+		}
+	}
+}

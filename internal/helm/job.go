@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
@@ -58,6 +59,9 @@ type Job struct {
 	Defaults helmv2.Defaults
 	// AllowDNS enables the template function getHostByName.
 	AllowDNS bool
+	// Lookups, if set, returns the connection of templates, given that of the release. Without it,
+	// templates read with the identity of the release.
+	Lookups func(*rest.Config) *rest.Config
 	// Idle, if set, is called when the action begins to wait. The function that it returns is
 	// called before the action continues, and may block.
 	Idle func() (resume func())

@@ -291,6 +291,9 @@ func (r *run) rendering(ctx context.Context, in remote.Rendering) (*remote.Rende
 	if err != nil {
 		return nil, err
 	}
+	if r.job.Lookups != nil {
+		connection = r.job.Lookups(connection)
+	}
 	defer r.job.retrier.ReleaseSlotAfter(renderPatience)()
 	rendered, err := r.remote.Render(ctx, in, connection)
 	return rendered, loadError(r.job.Artifact, err)

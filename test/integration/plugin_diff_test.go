@@ -192,3 +192,34 @@ func TestPluginDiffEdited(t *testing.T) {
 		})
 	}
 }
+
+// TestPluginDiffLookups: templates read with the rights of the release, and not with those of the user.
+func TestPluginDiffLookups(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.account("tenant", "configmaps", "secrets")
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", map[string]any{"message": "one"}, as("tenant"))
+	w.untilReady(hr)
+	// The tenant may read ConfigMaps, and no ServiceAccounts.
+	reads := func(kind, name string) string {
+		return w.file("note-1.1.0.tgz", pack(t, "note", "1.1.0", map[string]string{
+			"templates/new.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {found: \"{{ (lookup \"v1\" \"" + kind + "\" .Release.Namespace \"" + name + "\").metadata.name | default \"nothing\" }}\"}\n",
+		}))
+	}
+	k := w.kubeconfig()
+	w.unwritten(func() {
+		w.expectPlugin(k, 1, "diff app --chart "+reads("ConfigMap", "app")+" -f "+w.proposal(hr, func(*helmv2.HelmRelease) {}), "+  found: app")
+		w.expectPlugin(k, 2, "diff app --chart "+reads("ServiceAccount", "tenant")+" -f "+w.proposal(hr, func(*helmv2.HelmRelease) {}), "forbidden", "system:serviceaccount:"+w.namespace+":tenant")
+		w.expectPlugin(k, 1, "diff app --as-me --chart "+reads("ServiceAccount", "tenant")+" -f "+w.proposal(hr, func(*helmv2.HelmRelease) {}), "+  found: tenant")
+	})
+	// A user who may do everything but impersonate.
+	user := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "user"}
+	w.account("user", "configmaps", "secrets", "serviceaccounts/token")
+	w.grant("reads", user, rule("helm.toolkit.fluxcd.io", []string{"helmreleases"}, []string{"*"}), rule("source.toolkit.fluxcd.io", []string{"ocirepositories"}, []string{"get"}))
+	k = w.kubeconfigOf(w.namespace, "user")
+	w.unwritten(func() {
+		w.expectPlugin(k, 1, "diff app --chart "+reads("ConfigMap", "app")+" -f "+w.proposal(hr, func(*helmv2.HelmRelease) {}),
+			"+  found: nothing", "the chart looks up objects, and found none: you may not impersonate ServiceAccount "+w.namespace+"/tenant")
+	})
+}
