@@ -90,6 +90,10 @@ type ReleasePlanStatus struct {
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
+	// The version of what plans state. The controller computes a plan of another version anew.
+	// +optional
+	Version int64 `json:"version,omitempty"`
+
 	// The digest of the inputs of the plan, and the newest revision at that time. The controller
 	// computes the plan anew if they change.
 	// +optional
@@ -121,6 +125,11 @@ type ReleasePlanStatus struct {
 	// The images of containers that change.
 	// +optional
 	Images []PlanImage `json:"images,omitempty"`
+
+	// The kinds of the objects that are deleted or replaced. Unlike changes, the list is complete.
+	// Policies are compared with it.
+	// +optional
+	Removals []PlanRemoval `json:"removals,omitempty"`
 
 	// The objects that change: at most 200. Destructive and refused changes come first.
 	// +optional
@@ -248,7 +257,7 @@ type PlanChange struct {
 	Name      string     `json:"name"`
 	Change    ChangeKind `json:"change"`
 
-	// True if data may be lost: a deletion, or a reinstall.
+	// True if data may be lost: a deletion, or a replacement by a hook.
 	// +optional
 	Destructive bool `json:"destructive,omitempty"`
 
@@ -259,6 +268,26 @@ type PlanChange struct {
 	// The fields that change.
 	// +optional
 	Fields []PlanField `json:"fields,omitempty"`
+}
+
+// PlanRemoval counts the objects of one kind that are deleted or replaced.
+type PlanRemoval struct {
+	// Empty for the core group.
+	// +optional
+	Group string `json:"group,omitempty"`
+	Kind  string `json:"kind"`
+	// Delete or Replace.
+	Change ChangeKind `json:"change"`
+
+	// True if data may be lost.
+	// +optional
+	Destructive bool `json:"destructive,omitempty"`
+
+	// The name of one of the objects.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	Count int64 `json:"count"`
 }
 
 // PlanField is a field of an object that changes. Values are compact JSON of bounded length. Those of
@@ -282,6 +311,10 @@ type PlanField struct {
 
 // PlanHook is a hook that the action runs.
 type PlanHook struct {
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+	// +optional
+	Kind   string   `json:"kind,omitempty"`
 	Name   string   `json:"name"`
 	Events []string `json:"events"`
 }

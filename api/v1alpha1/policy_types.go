@@ -84,12 +84,17 @@ type ReleasePolicySpec struct {
 	// +optional
 	Approval Approval `json:"approval,omitempty"`
 
-	// Why nothing is installed, upgraded or uninstalled. Empty or absent does not freeze.
+	// Why nothing is installed, upgraded, uninstalled or rolled back on request. Empty or absent does
+	// not freeze.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Freeze string `json:"freeze,omitempty"`
 
-	// Objects whose removal needs approval, or is refused.
+	// Which rollbacks on request wait for approval, and for the end of a freeze. Default Held.
+	// +optional
+	Rollbacks Rollbacks `json:"rollbacks,omitempty"`
+
+	// Objects whose removal needs approval, or is refused. A rollback keeps them.
 	// +kubebuilder:validation:MaxItems=64
 	// +optional
 	Protect []Protection `json:"protect,omitempty"`
@@ -113,16 +118,31 @@ const (
 	ApprovalDestructive Approval = "Destructive"
 )
 
+// Rollbacks states whether approval and freeze hold rollbacks on request.
+//
+// +kubebuilder:validation:Enum=Held;Free
+type Rollbacks string
+
+// The values of Rollbacks.
+const (
+	// RollbacksHeld holds rollbacks on request like upgrades.
+	RollbacksHeld Rollbacks = "Held"
+	// RollbacksFree holds no rollback.
+	RollbacksFree Rollbacks = "Free"
+)
+
 // Protection protects objects against removal.
 type Protection struct {
-	// The kinds of the objects, without group.
+	// The kinds of the objects, as Kind, in any group, or as Kind.group, such as
+	// Cluster.postgresql.cnpg.io. The deletion of a CRD counts as that of all objects of its kind.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +required
 	Kinds []string `json:"kinds"`
 
 	// The operations that need approval. Reinstall includes the deletion of an object by a
-	// reinstall; Delete includes the deletion by an upgrade or uninstall.
+	// reinstall; Delete includes the deletion by an upgrade or uninstall, and the replacement by a
+	// hook. A rollback waits for no approval: it keeps the objects.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
 	// +required

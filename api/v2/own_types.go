@@ -218,8 +218,8 @@ const (
 	// EventReasonObjectsAdopted means that a release has taken over existing objects without owner.
 	EventReasonObjectsAdopted string = "ObjectsAdopted"
 
-	// EventReasonObjectsKept means that an action has not deleted objects of the release, since other
-	// releases own them by now.
+	// EventReasonObjectsKept means that an action has not deleted objects of the release: other
+	// releases own them by now, a policy protects them, or they are Namespaces.
 	EventReasonObjectsKept string = "ObjectsKept"
 
 	// EventReasonObjectsSkipped means that an action has left out objects of a stored revision,

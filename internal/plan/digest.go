@@ -61,6 +61,10 @@ func canonical(all []v1alpha1.PlanChange) []change {
 	list := make([]change, len(all))
 	for i, c := range all {
 		list[i] = change{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Change: c.Change, Fields: []string{}}
+		if c.Change == v1alpha1.ChangeCreate {
+			// The digest of the text covers the content.
+			c.Fields = nil
+		}
 		for _, f := range c.Fields {
 			list[i].Fields = append(list[i].Fields, f.Path)
 		}

@@ -6,6 +6,7 @@ package plan
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -29,16 +30,27 @@ const (
 // limits counts the entries that a plan lacks.
 type limits struct{ omitted int64 }
 
-// fields returns changes with a limited number of fields.
+// fields returns changes with a limited number of fields. Metadata come last, so that they hide no
+// other field.
 func (l *limits) fields(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 	all = slices.Clone(all)
 	for i := range all {
+		all[i].Fields = slices.Clone(all[i].Fields)
+		slices.SortStableFunc(all[i].Fields, func(a, b v1alpha1.PlanField) int { return metadataLast(a) - metadataLast(b) })
 		if n := len(all[i].Fields); n > maxFields && i < maxEntries {
 			all[i].Fields = all[i].Fields[:maxFields]
 			l.omitted += int64(n - maxFields)
 		}
 	}
 	return all
+}
+
+// metadataLast returns 1 for a field of the metadata, and 0 for others.
+func metadataLast(f v1alpha1.PlanField) int {
+	if strings.HasPrefix(f.Path, ".metadata") {
+		return 1
+	}
+	return 0
 }
 
 // limit returns the entries that fit into a number of bytes, and counts the others. An entry that

@@ -8,8 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
+
+// Version is the version of what plans state. It grows when a plan of the same action states more or
+// something else, such that a policy may decide otherwise.
+const Version = 2
 
 // Facts are the input of a plan.
 type Facts struct {
@@ -24,8 +30,12 @@ type Facts struct {
 	Images    []v1alpha1.PlanImage
 	Hooks     []v1alpha1.PlanHook
 	Warnings  []string
-	// Redact removes secrets from a text; nil removes nothing.
-	Redact func(string) string
+	// Undefined are the kinds whose CRDs are deleted, and with them all objects of these kinds.
+	Undefined []apischema.GroupKind
+	// Redact removes secrets from a text; nil removes nothing. Literal reports whether a name stands
+	// in the text of the chart, so that it is no secret; nil reports that none does.
+	Redact  func(string) string
+	Literal func(name string) bool
 }
 
 // Plan is the result of Build.
@@ -35,16 +45,19 @@ type Plan struct {
 	All []v1alpha1.PlanChange
 }
 
-// Build returns the plan of an action. No text of the plan contains what Redact removes.
+// Build returns the plan of an action. No text of the plan contains what Redact removes, besides
+// kinds and API versions, which the API server shows to every user, and names that stand in the chart.
+// What policies decide depends on neither Redact nor the limits.
 func Build(f Facts) Plan {
-	r := redactor(f.Redact)
+	r := redactor{f.Redact, f.Literal}
 	changes, crds := r.changes(f.Changes), r.changes(f.CRDs)
 	sortChanges(changes)
 	sortChanges(crds)
 	all := slices.Concat(changes, crds)
 	sortChanges(all)
 	s := v1alpha1.ReleasePlanStatus{
-		Digest: f.Digest(), Inputs: f.Inputs, Action: f.Action, From: r.revision(f.From), To: r.revision(f.To), Summary: summary(all, f.Unchanged),
+		Digest: f.Digest(), Version: Version, Inputs: f.Inputs, Action: f.Action, From: r.revision(f.From), To: r.revision(f.To),
+		Summary: summary(all, f.Unchanged), Removals: Removals(all, f.Undefined),
 	}
 	l := &limits{}
 	s.Changes = limit(l, l.fields(changes), shareOfChanges, withoutFields)
@@ -80,6 +93,35 @@ func summary(all []v1alpha1.PlanChange, unchanged int) v1alpha1.PlanSummary {
 	return s
 }
 
+// Removals counts the deleted and replaced objects of each kind, in the order of the changes.
+// Undefined are kinds all of whose objects are deleted.
+func Removals(all []v1alpha1.PlanChange, undefined []apischema.GroupKind) []v1alpha1.PlanRemoval {
+	var list []v1alpha1.PlanRemoval
+	add := func(r v1alpha1.PlanRemoval) {
+		i := slices.IndexFunc(list, func(o v1alpha1.PlanRemoval) bool {
+			return o.Group == r.Group && o.Kind == r.Kind && o.Change == r.Change && o.Destructive == r.Destructive
+		})
+		if i < 0 {
+			i, list = len(list), append(list, r)
+		}
+		list[i].Count++
+	}
+	for _, c := range all {
+		if c.Change == v1alpha1.ChangeDelete || c.Change == v1alpha1.ChangeReplace {
+			add(RemovalOf(apischema.FromAPIVersionAndKind(c.APIVersion, c.Kind).GroupKind(), c))
+		}
+	}
+	for _, kind := range undefined {
+		add(RemovalOf(kind, v1alpha1.PlanChange{Name: "*", Change: v1alpha1.ChangeDelete, Destructive: true}))
+	}
+	return list
+}
+
+// RemovalOf returns the removal of an object of a kind.
+func RemovalOf(kind apischema.GroupKind, c v1alpha1.PlanChange) v1alpha1.PlanRemoval {
+	return v1alpha1.PlanRemoval{Group: kind.Group, Kind: kind.Kind, Change: c.Change, Destructive: c.Destructive, Name: c.Name}
+}
+
 // sortChanges sorts changes: destructive ones first, then refused ones and
 // replacements, then by kind and name.
 func sortChanges(all []v1alpha1.PlanChange) {
@@ -110,13 +152,31 @@ const mask = "***"
 
 // redactor removes secrets from the texts of a plan, and cuts long texts afterwards: a part of a
 // secret would not be recognized.
-type redactor func(string) string
+type redactor struct {
+	redact  func(string) string
+	literal func(name string) bool
+}
 
 func (r redactor) text(s string) string {
-	if r != nil {
-		s = r(s)
+	if r.redact != nil {
+		s = r.redact(s)
 	}
 	return cut(s)
+}
+
+// name returns the name of an object or namespace.
+func (r redactor) name(s string) string {
+	text := r.text(s)
+	if text != cut(s) && r.literal != nil && r.literal(s) {
+		return cut(s)
+	}
+	return text
+}
+
+// object returns "<kind>/<name>".
+func (r redactor) object(s string) string {
+	kind, name, _ := strings.Cut(s, "/")
+	return cut(kind + "/" + r.name(name))
 }
 
 func (r redactor) texts(all []string) []string {
@@ -140,7 +200,7 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 	all = slices.Clone(all)
 	for i := range all {
 		c := &all[i]
-		c.APIVersion, c.Kind, c.Namespace, c.Name = r.text(c.APIVersion), r.text(c.Kind), r.text(c.Namespace), r.text(c.Name)
+		c.APIVersion, c.Kind, c.Namespace, c.Name = cut(c.APIVersion), cut(c.Kind), r.name(c.Namespace), r.name(c.Name)
 		c.Reason, c.Fields = r.text(c.Reason), slices.Clone(c.Fields)
 		for j := range c.Fields {
 			f := &c.Fields[j]
@@ -166,7 +226,7 @@ func (r redactor) values(all []v1alpha1.PlanValue) []v1alpha1.PlanValue {
 func (r redactor) images(all []v1alpha1.PlanImage) []v1alpha1.PlanImage {
 	all = slices.Clone(all)
 	for i, m := range all {
-		all[i] = v1alpha1.PlanImage{Object: r.text(m.Object), Container: r.text(m.Container), From: r.text(m.From), To: r.text(m.To)}
+		all[i] = v1alpha1.PlanImage{Object: r.object(m.Object), Container: r.text(m.Container), From: r.text(m.From), To: r.text(m.To)}
 	}
 	return all
 }
@@ -174,7 +234,7 @@ func (r redactor) images(all []v1alpha1.PlanImage) []v1alpha1.PlanImage {
 func (r redactor) hooks(all []v1alpha1.PlanHook) []v1alpha1.PlanHook {
 	all = slices.Clone(all)
 	for i, h := range all {
-		all[i] = v1alpha1.PlanHook{Name: r.text(h.Name), Events: r.texts(h.Events)}
+		all[i] = v1alpha1.PlanHook{APIVersion: cut(h.APIVersion), Kind: cut(h.Kind), Name: r.name(h.Name), Events: r.texts(h.Events)}
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
@@ -104,6 +105,7 @@ func TestDigest(t *testing.T) {
 		"Order":      func(i *Identity) { slices.Reverse(i.Changes) },
 		"FieldOrder": func(i *Identity) { slices.Reverse(i.Changes[0].Fields) },
 		"Values":     func(i *Identity) { i.Changes[0].Fields[0].From, i.Changes[0].Fields[0].TakenFrom = "5", "someone" },
+		"Content":    func(i *Identity) { i.CRDs[0].Fields = []v1alpha1.PlanField{{Path: ".spec", To: "{}"}} },
 		"Reason":     func(i *Identity) { i.Changes[1].Reason = "a text of the API server" },
 	} {
 		if identity(edit) != base {
@@ -156,6 +158,20 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestMetadataLast: many annotations hide no other field.
+func TestMetadataLast(t *testing.T) {
+	t.Parallel()
+	var fields []v1alpha1.PlanField
+	for i := range 60 {
+		fields = append(fields, v1alpha1.PlanField{Path: fmt.Sprint(".metadata.annotations.", i)})
+	}
+	fields = append(fields, v1alpha1.PlanField{Path: ".spec.template.spec.hostNetwork", To: "true"})
+	p := Build(Facts{Identity: Identity{Changes: []v1alpha1.PlanChange{planned("Deployment", "web", v1alpha1.ChangeUpdate, fields...)}}})
+	if got := p.Status.Changes[0].Fields[0].Path; got != ".spec.template.spec.hostNetwork" {
+		t.Errorf("the first field is %s", got)
+	}
+}
+
 // FuzzRedaction: no text that is redacted is in a plan, wherever it comes from and however long it is.
 func FuzzRedaction(f *testing.F) {
 	f.Add("before ", " after", 3)
@@ -170,13 +186,13 @@ func FuzzRedaction(f *testing.F) {
 		facts.To = facts.From
 		for range n {
 			c := v1alpha1.PlanChange{
-				APIVersion: text, Kind: text, Namespace: text, Name: text, Reason: text, Change: v1alpha1.ChangeUpdate,
+				APIVersion: "v1", Kind: "Service", Namespace: text, Name: text, Reason: text, Change: v1alpha1.ChangeReplace,
 				Fields: []v1alpha1.PlanField{{Path: text, From: text, To: text, TakenFrom: text}},
 			}
 			facts.Changes, facts.CRDs = append(facts.Changes, c), append(facts.CRDs, c)
 			facts.Values = append(facts.Values, v1alpha1.PlanValue{Key: text, Layer: text})
-			facts.Images = append(facts.Images, v1alpha1.PlanImage{Object: text, Container: text, From: text, To: text})
-			facts.Hooks = append(facts.Hooks, v1alpha1.PlanHook{Name: text, Events: []string{text}})
+			facts.Images = append(facts.Images, v1alpha1.PlanImage{Object: "Service/" + text, Container: text, From: text, To: text})
+			facts.Hooks = append(facts.Hooks, v1alpha1.PlanHook{APIVersion: "v1", Kind: "Service", Name: text, Events: []string{text}})
 			facts.Warnings = append(facts.Warnings, text)
 		}
 		p := Build(facts)
@@ -191,6 +207,49 @@ func FuzzRedaction(f *testing.F) {
 			t.Errorf("the status has %d bytes", len(status))
 		}
 	})
+}
+
+// TestKinds: kinds, API versions and names that stand in the chart are not redacted.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	c := planned("PersistentVolumeClaim", "data", v1alpha1.ChangeDelete)
+	hook := v1alpha1.PlanHook{APIVersion: "batch/v1", Kind: "Job", Name: "batch"}
+	p := Build(Facts{
+		Identity: Identity{Changes: []v1alpha1.PlanChange{c}}, Hooks: []v1alpha1.PlanHook{hook},
+		Images:  []v1alpha1.PlanImage{{Object: "PersistentVolumeClaim/secret"}},
+		Redact:  func(string) string { return "***" },
+		Literal: func(name string) bool { return name == "data" || name == "batch" },
+	})
+	got := p.Status.Changes[0]
+	if got.APIVersion != c.APIVersion || got.Kind != c.Kind || got.Name != "data" || got.Namespace != "***" {
+		t.Errorf("the change is %+v", got)
+	}
+	if h := p.Status.Hooks[0]; h.APIVersion != hook.APIVersion || h.Kind != hook.Kind || h.Name != hook.Name {
+		t.Errorf("the hook is %+v", h)
+	}
+	if i := p.Status.Images[0]; i.Object != "PersistentVolumeClaim/***" {
+		t.Errorf("the image is of %s", i.Object)
+	}
+}
+
+// TestRemovals: removals are complete, whatever the number of changes.
+func TestRemovals(t *testing.T) {
+	t.Parallel()
+	f := Facts{Undefined: []apischema.GroupKind{{Group: "example.com", Kind: "Widget"}}}
+	for i := range 500 {
+		f.Changes = append(f.Changes, planned("ConfigMap", fmt.Sprint("c", i), v1alpha1.ChangeDelete))
+	}
+	f.CRDs = []v1alpha1.PlanChange{planned("CustomResourceDefinition", "d", v1alpha1.ChangeReplace)}
+	f.Changes = append(f.Changes, planned("Service", "s", v1alpha1.ChangeUpdate), planned("PersistentVolumeClaim", "z", v1alpha1.ChangeDelete))
+	want := []v1alpha1.PlanRemoval{
+		{Kind: "ConfigMap", Change: v1alpha1.ChangeDelete, Destructive: true, Name: "c0", Count: 500},
+		{Kind: "PersistentVolumeClaim", Change: v1alpha1.ChangeDelete, Destructive: true, Name: "z", Count: 1},
+		{Kind: "CustomResourceDefinition", Change: v1alpha1.ChangeReplace, Name: "d", Count: 1},
+		{Group: "example.com", Kind: "Widget", Change: v1alpha1.ChangeDelete, Destructive: true, Name: "*", Count: 1},
+	}
+	if diff := cmp.Diff(want, Build(f).Status.Removals); diff != "" {
+		t.Errorf("removals (-want +got):\n%s", diff)
+	}
 }
 
 // TestValues: the changed keys have the last layer that sets them.

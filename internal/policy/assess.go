@@ -6,6 +6,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
@@ -18,31 +19,31 @@ type Assessment struct {
 	Needs string
 }
 
-// Assess compares the changes of an action with the demands. hidden is true if not all removals and
-// replacements are among the changes: any protected object may be among them then.
-func (d Demands) Assess(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange, hidden bool) Assessment {
+// Assess compares the removals of an action with the demands. They must be complete, and their kinds
+// true: names are for messages only. A rollback keeps protected objects, so that protections demand
+// nothing of it.
+func (d Demands) Assess(action v1alpha1.PlanAction, removals []v1alpha1.PlanRemoval) Assessment {
 	var a Assessment
-	if hidden {
-		a = d.assessHidden()
-	}
-	for _, p := range d.Protections {
-		a = a.protect(p, action, changes)
+	if action != v1alpha1.PlanRollback {
+		for _, p := range d.Protections {
+			a = a.protect(p, action, removals)
+		}
 	}
 	if a.Needs == "" {
-		a.Needs = d.approval(changes)
+		a.Needs = d.approval(removals)
 	}
 	return a
 }
 
-// protect returns a with what a protection demands. Of several changes, it names the first.
-func (a Assessment) protect(p Protection, action v1alpha1.PlanAction, changes []v1alpha1.PlanChange) Assessment {
-	i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return protects(p.Protection, action, &c) })
+// protect returns a with what a protection demands. Of several removals, it names the first.
+func (a Assessment) protect(p Protection, action v1alpha1.PlanAction, removals []v1alpha1.PlanRemoval) Assessment {
+	i := slices.IndexFunc(removals, func(r v1alpha1.PlanRemoval) bool { return p.protects(action, r) })
 	if i < 0 {
 		return a
 	}
-	object := fmt.Sprintf("%s/%s", changes[i].Kind, changes[i].Name)
+	object := objectOf(removals[i])
 	if p.Deny && a.Denied == "" {
-		a.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, changes[i].Change), object)
+		a.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, removals[i].Change), object)
 	}
 	if a.Needs == "" {
 		a.Needs = fmt.Sprintf("%s protects %s", p.Policy, object)
@@ -51,45 +52,55 @@ func (a Assessment) protect(p Protection, action v1alpha1.PlanAction, changes []
 }
 
 // approval returns why changes need approval that no protection covers; empty if they need none.
-func (d Demands) approval(changes []v1alpha1.PlanChange) string {
+func (d Demands) approval(removals []v1alpha1.PlanRemoval) string {
 	for _, by := range d.Approvals {
 		if by.Of == v1alpha1.ApprovalAlways {
 			return fmt.Sprintf("%s demands approval of all changes", by.Policy)
 		}
-		if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Destructive }); i >= 0 {
-			return fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", by.Policy, changes[i].Kind, changes[i].Name)
+		if i := slices.IndexFunc(removals, func(r v1alpha1.PlanRemoval) bool { return r.Destructive }); i >= 0 {
+			return fmt.Sprintf("%s demands approval of destructive changes, such as that of %s", by.Policy, objectOf(removals[i]))
 		}
 	}
 	return ""
 }
 
-// assessHidden returns the assessment of a plan that does not list all removals.
-func (d Demands) assessHidden() (a Assessment) {
-	const more = "the plan removes more objects than it lists"
-	for _, p := range d.Protections {
-		a.Needs = fmt.Sprintf("%s protects objects, and %s", p.Policy, more)
-		if p.Deny {
-			a.Denied = fmt.Sprintf("%s denies removals, and %s", p.Policy, more)
-		}
+// Protector returns the policy that protects an object against its removal by a rollback; empty if
+// none does. While the policies are not known, any may.
+func (d Demands) Protector(r v1alpha1.PlanRemoval) string {
+	if d.Unavailable != "" {
+		return "a policy that cannot be read"
 	}
-	return a
+	i := slices.IndexFunc(d.Protections, func(p Protection) bool { return p.protects(v1alpha1.PlanRollback, r) })
+	if i < 0 {
+		return ""
+	}
+	return d.Protections[i].Policy
 }
 
-// protects reports whether a protection is about a change.
-func protects(p v1alpha1.Protection, action v1alpha1.PlanAction, c *v1alpha1.PlanChange) bool {
-	if !slices.Contains(p.Kinds, c.Kind) {
-		return false
-	}
+// protects reports whether a protection is about a removal.
+func (p Protection) protects(action v1alpha1.PlanAction, r v1alpha1.PlanRemoval) bool {
+	has := func(o v1alpha1.ProtectedOperation) bool { return slices.Contains(p.Operations, o) }
 	switch {
+	case !slices.ContainsFunc(p.Kinds, func(kind string) bool { return isKind(kind, r) }):
+		return false
 	case action == v1alpha1.PlanReinstall:
-		return c.Destructive && (slices.Contains(p.Operations, v1alpha1.ProtectReinstall) || slices.Contains(p.Operations, v1alpha1.ProtectDelete))
-	case c.Change == v1alpha1.ChangeDelete:
-		return slices.Contains(p.Operations, v1alpha1.ProtectDelete)
-	case c.Change == v1alpha1.ChangeReplace:
-		return slices.Contains(p.Operations, v1alpha1.ProtectReplace)
+		return r.Destructive && (has(v1alpha1.ProtectReinstall) || has(v1alpha1.ProtectDelete))
+	case r.Change == v1alpha1.ChangeReplace:
+		// A hook deletes the object that it replaces.
+		return has(v1alpha1.ProtectReplace) || r.Destructive && has(v1alpha1.ProtectDelete)
+	case r.Change == v1alpha1.ChangeDelete:
+		return has(v1alpha1.ProtectDelete)
 	}
 	return false
 }
+
+// isKind reports whether "Kind", in any group, or "Kind.group" is the kind of removed objects.
+func isKind(name string, r v1alpha1.PlanRemoval) bool {
+	kind, group, qualified := strings.Cut(name, ".")
+	return kind == r.Kind && (!qualified || group == r.Group)
+}
+
+func objectOf(r v1alpha1.PlanRemoval) string { return fmt.Sprintf("%s/%s", r.Kind, r.Name) }
 
 // nounOf returns the noun for a change.
 func nounOf(action v1alpha1.PlanAction, kind v1alpha1.ChangeKind) string {

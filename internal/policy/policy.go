@@ -54,12 +54,16 @@ type Freeze struct {
 	// Policy is "<kind>/<name>".
 	Policy string
 	Why    string
+	// RollbacksFree is true if rollbacks on request are not held.
+	RollbacksFree bool `json:",omitempty"`
 }
 
 // Approval is a policy that demands approval: always, or of destructive changes.
 type Approval struct {
 	Policy string
 	Of     v1alpha1.Approval
+	// RollbacksFree is true if rollbacks on request need no approval.
+	RollbacksFree bool `json:",omitempty"`
 }
 
 // Protection is a protection of objects by a policy.
@@ -78,6 +82,23 @@ type Refusal struct {
 	// ChangesOnly is true if a release that already has the chart is warned instead: only its next
 	// install or upgrade is refused.
 	ChangesOnly bool `json:",omitempty"`
+}
+
+// OnRollback returns the demands that hold a rollback on request. Protections do not: the rollback
+// keeps protected objects.
+func (d Demands) OnRollback() Demands {
+	held := Demands{Unavailable: d.Unavailable}
+	for _, f := range d.Freezes {
+		if !f.RollbacksFree {
+			held.Freezes = append(held.Freezes, f)
+		}
+	}
+	for _, a := range d.Approvals {
+		if !a.RollbacksFree {
+			held.Approvals = append(held.Approvals, a)
+		}
+	}
+	return held
 }
 
 // MayHold reports whether an action may be held.

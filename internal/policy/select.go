@@ -32,11 +32,12 @@ func Select(policies []Policy, r Release) Demands {
 	d, selected := choose(policies, r)
 	for i := range selected {
 		p := &selected[i]
+		free := p.Spec.Rollbacks == v1alpha1.RollbacksFree
 		if p.Spec.Freeze != "" {
-			d.Freezes = append(d.Freezes, Freeze{Policy: p.String(), Why: p.Spec.Freeze})
+			d.Freezes = append(d.Freezes, Freeze{Policy: p.String(), Why: p.Spec.Freeze, RollbacksFree: free})
 		}
 		if of := p.Spec.Approval; of == v1alpha1.ApprovalAlways || of == v1alpha1.ApprovalDestructive {
-			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of})
+			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, RollbacksFree: free})
 		}
 		for _, protection := range p.Spec.Protect {
 			d.Protections = append(d.Protections, Protection{Policy: p.String(), Protection: protection})
@@ -136,6 +137,11 @@ func (p *Policy) invalid() string {
 	case "", v1alpha1.ApprovalNever, v1alpha1.ApprovalAlways, v1alpha1.ApprovalDestructive:
 	default:
 		return fmt.Sprintf("spec.approval %q is not supported by this version", s.Approval)
+	}
+	switch s.Rollbacks {
+	case "", v1alpha1.RollbacksHeld, v1alpha1.RollbacksFree:
+	default:
+		return fmt.Sprintf("spec.rollbacks %q is not supported by this version", s.Rollbacks)
 	}
 	for i, protection := range s.Protect {
 		if len(protection.Kinds) == 0 || len(protection.Operations) == 0 {

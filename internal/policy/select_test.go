@@ -69,6 +69,7 @@ func TestSelects(t *testing.T) {
 		"UnreadNamespace":    {frozen(cluster, "", "p", namespaces(matching("team", "a"))), unread, false, "labels of namespace apps are not known: forbidden"},
 		"UnreadNotSelecting": {frozen(cluster, "", "p", namespaces(matching("team", "a")), selector(matching("tier", "staging"))), unread, false, ""},
 		"UnknownApproval":    {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Approval = "Sometimes" }), web(), false, `spec.approval "Sometimes"`},
+		"UnknownRollbacks":   {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Rollbacks = "Sometimes" }), web(), false, `spec.rollbacks "Sometimes"`},
 		"UnknownOperation": {frozen(namespaced, "apps", "p", func(p *Policy) {
 			p.Spec.Protect = []v1alpha1.Protection{{Kinds: []string{"Secret"}, Operations: []v1alpha1.ProtectedOperation{"Rename"}}}
 		}), web(), false, `spec.protect[0].operations: "Rename"`},
@@ -92,7 +93,9 @@ func TestSelects(t *testing.T) {
 // TestStrictest: all policies that select a release apply, and the strictest comes first.
 func TestStrictest(t *testing.T) {
 	t.Parallel()
-	destructive := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "a", Spec: v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalDestructive, Freeze: "two"}}
+	destructive := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "a", Spec: v1alpha1.ReleasePolicySpec{
+		Approval: v1alpha1.ApprovalDestructive, Freeze: "two", Rollbacks: v1alpha1.RollbacksFree,
+	}}
 	never := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "b", Spec: v1alpha1.ReleasePolicySpec{
 		Approval: v1alpha1.ApprovalNever, Protect: []v1alpha1.Protection{{Kinds: []string{"Secret"}, Operations: []v1alpha1.ProtectedOperation{v1alpha1.ProtectDelete}}},
 	}}
@@ -100,12 +103,16 @@ func TestStrictest(t *testing.T) {
 	cluster := Policy{Kind: "ClusterReleasePolicy", Name: "c", Spec: v1alpha1.ReleasePolicySpec{Freeze: "one"}}
 	got := Select([]Policy{never, destructive, always, cluster}, web())
 	want := Demands{
-		Freezes:     []Freeze{{"ClusterReleasePolicy/c", "one"}, {"ReleasePolicy/a", "two"}},
-		Approvals:   []Approval{{"ReleasePolicy/z", v1alpha1.ApprovalAlways}, {"ReleasePolicy/a", v1alpha1.ApprovalDestructive}},
+		Freezes:     []Freeze{{Policy: "ClusterReleasePolicy/c", Why: "one"}, {Policy: "ReleasePolicy/a", Why: "two", RollbacksFree: true}},
+		Approvals:   []Approval{{Policy: "ReleasePolicy/z", Of: v1alpha1.ApprovalAlways}, {Policy: "ReleasePolicy/a", Of: v1alpha1.ApprovalDestructive, RollbacksFree: true}},
 		Protections: []Protection{{"ReleasePolicy/b", never.Spec.Protect[0]}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	held := Demands{Freezes: want.Freezes[:1], Approvals: want.Approvals[:1]}
+	if back := got.OnRollback(); !reflect.DeepEqual(back, held) {
+		t.Errorf("on a rollback: %+v\nwant %+v", back, held)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	planning "github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -104,26 +105,32 @@ func checkResumed(in release.Input, d release.Decision) error {
 
 // checkApproved returns an error if an action begins whose plan needs an approval that it does not have.
 func (s steps) checkApproved(in release.Input, d release.Decision) error {
+	demands := in.Desired.Demands
 	begun := release.Resumed(d.Action) > 0 || in.Observed.Terminating
-	switch d.Action.(type) {
+	switch a := d.Action.(type) {
 	case release.Install, release.Upgrade:
 	case release.Uninstall:
 		begun = begun || s.current().ran.uninstalling
-	case release.Test, release.Rollback, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
+	case release.Rollback:
+		if !a.Hold {
+			return nil
+		}
+		demands = demands.OnRollback()
+	case release.Test, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
 		release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return nil
 	}
-	if !begun && len(in.Desired.Demands.Freezes) > 0 {
+	if !begun && len(demands.Freezes) > 0 {
 		return fmt.Errorf("%s begins although the release is frozen: %+v", release.Name(d.Action), d)
 	}
-	if begun || !in.Desired.Demands.NeedPlan() {
+	if begun || !demands.NeedPlan() {
 		return nil
 	}
 	p := s.plan
 	if p == nil || release.PlanOf(d.Action).Digest != p.digest {
 		return fmt.Errorf("%s begins without the plan %+v: %+v", release.Name(d.Action), p, d)
 	}
-	if needs := in.Desired.Demands.Assess(p.action, p.changes, false).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {
+	if needs := demands.Assess(p.action, planning.Removals(p.changes, nil)).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {
 		return fmt.Errorf("%s begins without approval: %s", release.Name(d.Action), needs)
 	}
 	return nil

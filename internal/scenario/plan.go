@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	planning "github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -51,7 +52,7 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 			f.Refused = fmt.Sprintf("%s/%s: %s", c.Kind, c.Name, c.Reason)
 		}
 	}
-	assessed := demands.Assess(p.action, p.changes, false)
+	assessed := demands.Assess(p.action, planning.Removals(p.changes, nil))
 	f.Denied, f.Needs = assessed.Denied, assessed.Needs
 	return f
 }
@@ -64,7 +65,7 @@ func setPlan(w *World, verb string, args arguments) error {
 	case "approval":
 		demands.Approvals = nil
 		if of := v1alpha1.Approval(args.at(0)); of != v1alpha1.ApprovalNever {
-			demands.Approvals = []policy.Approval{{Policy: by, Of: of}}
+			demands.Approvals = []policy.Approval{{Policy: by, Of: of, RollbacksFree: args.has("free")}}
 		}
 		return nil
 	case "protect":

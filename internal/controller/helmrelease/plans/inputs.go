@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -32,9 +33,13 @@ func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.Action) basis {
 	spec := hr.Spec.DeepCopy()
 	// These fields do not change what an action does.
 	spec.Interval, spec.Suspend, spec.DependsOn = metav1.Duration{}, false, nil
-	if b.action == v1alpha1.PlanUninstall {
-		// Of the spec, an uninstall reads its own options only.
+	switch b.action {
+	case v1alpha1.PlanUninstall:
+		// Of the spec, an uninstall reads its own options only, and so does a rollback.
 		spec = &helmv2.HelmReleaseSpec{Uninstall: spec.Uninstall}
+	case v1alpha1.PlanRollback:
+		spec = &helmv2.HelmReleaseSpec{Rollback: spec.Rollback}
+	case v1alpha1.PlanInstall, v1alpha1.PlanUpgrade, v1alpha1.PlanReinstall:
 	}
 	content := struct {
 		Spec      *helmv2.HelmReleaseSpec
@@ -42,8 +47,12 @@ func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.Action) basis {
 		Preserved string
 		Target    release.Target
 		Deletion  release.Deletion
+		// Back is the revision that is rolled back to.
+		Back int `json:",omitempty"`
 	}{Spec: spec, Preserved: in.Observed.PreservedDigest, Target: release.ObservedTarget(in), Deletion: in.Desired.Deletion}
-	if b.action != v1alpha1.PlanUninstall {
+	if back, is := a.(release.Rollback); is {
+		content.Back, content.Preserved = back.Version, ""
+	} else if b.action != v1alpha1.PlanUninstall {
 		content.Inputs = release.InputsOf(in.Desired)
 	}
 	// Fields of the API can be encoded.
@@ -53,14 +62,14 @@ func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.Action) basis {
 	return b
 }
 
-// isCurrent reports whether a plan is that of the basis.
-func (b basis) isCurrent(plan *v1alpha1.ReleasePlan) bool {
-	if plan == nil || plan.Status.Digest == "" || plan.Status.Inputs != b.inputs {
+// isCurrent reports whether a plan is that of the basis, and states what plans state now.
+func (b basis) isCurrent(of *v1alpha1.ReleasePlan) bool {
+	if of == nil || of.Status.Digest == "" || of.Status.Inputs != b.inputs || of.Status.Version != plan.Version {
 		return false
 	}
-	if plan.Status.Action == v1alpha1.PlanReinstall && b.action == v1alpha1.PlanInstall {
+	if of.Status.Action == v1alpha1.PlanReinstall && b.action == v1alpha1.PlanInstall {
 		// The release was uninstalled, as the plan states, and is to be installed anew.
 		return true
 	}
-	return plan.Status.Action == b.action && plan.Status.Base == b.base
+	return of.Status.Action == b.action && of.Status.Base == b.base
 }

@@ -193,27 +193,35 @@ func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
 	if approved := q.HR.Annotations[v1alpha1.AnnotationApprove]; approved != "" && !q.HR.DeletionTimestamp.IsZero() && approved == found.Digest {
 		found.Approved = approved
 	}
-	changes := slices.Concat(status.Changes, status.CRDs)
-	if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Change == v1alpha1.ChangeRefused }); i >= 0 {
-		found.Refused = fmt.Sprintf("%s/%s: %s", changes[i].Kind, changes[i].Name, changes[i].Reason)
+	if failed == "" && !isComplete(status) {
+		found.Failed = "the CRD of ReleasePlan is older than the controller and has no field status.removals; install the CRD of this version"
 	}
-	assessed := q.In.Desired.Demands.Assess(status.Action, changes, hidesRemovals(status.Summary, changes))
+	if status.Summary.Refused > 0 {
+		found.Refused = refusedOf(status)
+	}
+	assessed := q.In.Desired.Demands.Assess(status.Action, status.Removals)
 	found.Denied, found.Needs = assessed.Denied, assessed.Needs
 	return found
 }
 
-// hidesRemovals reports whether changes that remove or replace objects are missing in a list that is
-// limited in length.
-func hidesRemovals(all v1alpha1.PlanSummary, listed []v1alpha1.PlanChange) bool {
-	for _, c := range listed {
-		if c.Destructive {
-			all.Destructive--
-		}
-		if c.Change == v1alpha1.ChangeReplace {
-			all.Replace--
-		}
+// isComplete reports whether the removals of a plan are known. The API server drops fields that an older
+// CRD does not have.
+func isComplete(status *v1alpha1.ReleasePlanStatus) bool {
+	left := status.Summary.Delete + status.Summary.Replace
+	for _, r := range status.Removals {
+		left -= r.Count
 	}
-	return all.Destructive > 0 || all.Replace > 0
+	return left <= 0
+}
+
+// refusedOf names the first change that is refused, if it is among the listed ones.
+func refusedOf(status *v1alpha1.ReleasePlanStatus) string {
+	changes := slices.Concat(status.Changes, status.CRDs)
+	i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Change == v1alpha1.ChangeRefused })
+	if i < 0 {
+		return "a change that the plan does not list"
+	}
+	return fmt.Sprintf("%s/%s: %s", changes[i].Kind, changes[i].Name, changes[i].Reason)
 }
 
 // isForeground reports whether the dependents of a HelmRelease are deleted before it.

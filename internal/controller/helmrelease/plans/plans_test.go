@@ -102,8 +102,9 @@ func (w *world) planOf(a release.Action) (*release.Plan, error) {
 		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
 			w.computed++
 			made := plan.Plan{Status: v1alpha1.ReleasePlanStatus{
-				Action: action, Digest: fmt.Sprintf("sha256:%d", w.computed), Summary: v1alpha1.PlanSummary{Delete: 1, Destructive: 1},
-				Changes: []v1alpha1.PlanChange{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true}},
+				Action: action, Digest: fmt.Sprintf("sha256:%d", w.computed), Version: plan.Version, Summary: v1alpha1.PlanSummary{Delete: 1, Destructive: 1},
+				Removals: []v1alpha1.PlanRemoval{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true, Count: 1}},
+				Changes:  []v1alpha1.PlanChange{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true}},
 			}}
 			if made.Status.Summary.Refused = w.refused; w.refused > 0 {
 				made.Status.Changes = append(made.Status.Changes, v1alpha1.PlanChange{Kind: "StatefulSet", Name: "db", Change: v1alpha1.ChangeRefused, Reason: "immutable"})
@@ -221,7 +222,14 @@ func TestOutOfDate(t *testing.T) {
 		"revision":     {func(w *world) { w.in.Observed.Revisions[0].Version = 2 }, true},
 		"record":       {func(w *world) { w.in.Observed.Revisions[0].Digest = "sha256:other" }, true},
 		"void":         {func(w *world) { w.void = "sha256:1" }, true},
-		"requested":    {func(w *world) { w.token = "now" }, true},
+		"version": {func(w *world) {
+			old := w.stored()
+			old.Status.Version = plan.Version - 1
+			if err := w.Client.Status().Update(w.Context(), old); err != nil {
+				w.Fatal(err)
+			}
+		}, true},
+		"requested": {func(w *world) { w.token = "now" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -307,19 +315,23 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestHiddenRemovals: a plan that does not list all removals or replacements is known as such.
-func TestHiddenRemovals(t *testing.T) {
-	listed := []v1alpha1.PlanChange{{Change: v1alpha1.ChangeDelete, Destructive: true}, {Change: v1alpha1.ChangeReplace}, {Change: v1alpha1.ChangeUpdate}}
-	for want, all := range map[bool][]v1alpha1.PlanSummary{
-		false: {{Delete: 1, Destructive: 1, Replace: 1, Update: 50}},
-		true:  {{Delete: 2, Destructive: 2, Replace: 1}, {Delete: 1, Destructive: 1, Replace: 2}},
-	} {
-		for _, summary := range all {
-			if hidesRemovals(summary, listed) != want {
-				t.Errorf("%+v: want %t", summary, want)
-			}
-		}
-	}
+// TestIncompletePlan: a plan whose removals an older CRD has dropped holds the action.
+func TestIncompletePlan(t *testing.T) {
+	w := newWorld(t)
+	w.must()
+	pruned := w.stored()
+	pruned.Status.Removals = nil
+	found := planOf(Query{HR: w.hr, In: w.in}, pruned, "")
+	w.expect("the failure names the CRD", strings.Contains(found.Failed, "CRD of ReleasePlan"), true)
+}
+
+// TestUnlistedRefusal: a change that is refused and not among the listed ones is known.
+func TestUnlistedRefusal(t *testing.T) {
+	w := newWorld(t)
+	w.must()
+	full := w.stored()
+	full.Status.Summary.Refused = 1
+	w.expect("the plan is refused", planOf(Query{HR: w.hr, In: w.in}, full, "").Refused != "", true)
 }
 
 // TestWatchBehind: a plan that was not watched yet is not computed again.
