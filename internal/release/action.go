@@ -58,6 +58,8 @@ type Test struct {
 // a hold.
 type Rollback struct {
 	Timeout time.Duration
+	// Plan is the plan that is carried out. A remediation has none.
+	Plan PlanRef
 	// Version is the number of the earlier revision.
 	Version int
 	// Resume is the number of the pending revision whose rollback is resumed; 0 for a new one.

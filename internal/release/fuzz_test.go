@@ -409,7 +409,7 @@ func checkHeld(t *testing.T, in Input, d Decision) {
 	if !hold.Active || in.Desired.Deleted || owner(in) != nil {
 		return
 	}
-	switch d.Action.(type) {
+	switch a := d.Action.(type) {
 	case Install, Upgrade, Recheck, Forget:
 		t.Errorf("does not hold the release: %+v", d)
 	case Uninstall:
@@ -417,7 +417,8 @@ func checkHeld(t *testing.T, in Input, d Decision) {
 			t.Errorf("uninstalls a release that is held: %+v", d)
 		}
 	case CorrectDrift:
-		if !heldAt(in) {
+		waits, stays := in.Desired.Demands.OnRollback().MayHold(), newest.RolledBackTo > 0
+		if !heldAt(in) && (!a.Held || !waits && !stays) {
 			t.Errorf("corrects the drift of another revision than the one that is held: %+v", d)
 		}
 	}

@@ -64,6 +64,7 @@ func pass(in Input, d Decision) Decision {
 	if !isGated(in, d) {
 		return refusedInSync(in, d)
 	}
+	in = facing(in, d)
 	for _, g := range gates() {
 		if held := g.apply(in, d); held != nil {
 			held.Rule, held.State = g.name, d.State
@@ -74,6 +75,14 @@ func pass(in Input, d Decision) Decision {
 		d.Action = carryOut(d.Action, in.Observed.Plan)
 	}
 	return d
+}
+
+// facing returns in with the demands that hold the action of a decision.
+func facing(in Input, d Decision) Input {
+	if _, back := d.Action.(Rollback); back {
+		in.Desired.Demands = in.Desired.Demands.OnRollback()
+	}
+	return in
 }
 
 // refusedInSync returns the refusal of the chart in place of a decision that the release is in sync.
@@ -93,10 +102,14 @@ func refusedInSync(in Input, d Decision) Decision {
 	return held
 }
 
-// correctHeld returns the correction of drift that precedes a held upgrade, or held. A policy holds
-// the upgrade alone: the release stays equal to its newest revision.
+// correctHeld returns the correction of drift that precedes a held upgrade or rollback, or held. A
+// policy holds that action alone: the release stays equal to its newest revision.
 func correctHeld(in Input, d, held Decision) Decision {
-	if d.Rule != RuleOutOfSync {
+	switch d.Rule {
+	case RuleOutOfSync:
+	case RuleRolledBack:
+		in = unrendered(in)
+	default:
 		return held
 	}
 	if found := drifted(in); found != nil {
@@ -109,14 +122,15 @@ func correctHeld(in Input, d, held Decision) Decision {
 	return held
 }
 
-// isHeldUpgrade reports whether a gate holds the upgrade of a release whose newest revision is
-// deployed.
-func isHeldUpgrade(d Decision) bool {
+// isHeldDeployed reports whether a gate holds the upgrade or rollback of a release whose newest
+// revision is deployed.
+func isHeldDeployed(d Decision) bool {
 	return d.State == StateOutOfSync && slices.Contains(Gates(), d.Rule)
 }
 
 // isGated reports whether policies can hold an action. They never hold an action that has begun, a
-// rollback, a correction of drift, or the uninstall of a namespace that is being deleted.
+// rollback that remediates, a correction of drift, or the uninstall of a namespace that is being
+// deleted.
 func isGated(in Input, d Decision) bool {
 	switch a := d.Action.(type) {
 	case Install:
@@ -125,7 +139,9 @@ func isGated(in Input, d Decision) bool {
 		return a.Resume == 0
 	case Uninstall:
 		return !beganUninstall(in) && !in.Observed.Terminating
-	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Rollback:
+		return a.Hold && a.Resume == 0
+	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 	}
 	return false
 }
@@ -139,7 +155,9 @@ func PlanOf(a Action) PlanRef {
 		return a.Plan
 	case Uninstall:
 		return a.Plan
-	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Rollback:
+		return a.Plan
+	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 	}
 	return PlanRef{}
 }
@@ -160,7 +178,10 @@ func carryOut(a Action, plan *Plan) Action {
 	case Uninstall:
 		a.Plan = ref
 		return a
-	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Rollback:
+		a.Plan = ref
+		return a
+	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 	}
 	return a
 }
@@ -245,7 +266,7 @@ func MustPlan(in Input) (Action, bool) {
 		return nil, false
 	}
 	d := ungated(in)
-	if !isGated(in, d) {
+	if in = facing(in, d); !isGated(in, d) || !in.Desired.Demands.NeedPlan() {
 		return nil, false
 	}
 	for _, g := range gates() {

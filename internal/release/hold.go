@@ -81,7 +81,7 @@ func rolledBack(in Input) *Decision {
 	}
 	target, why := holdTarget(in)
 	if why != "" {
-		return &Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, Why: why}
+		return refuseHold(in, why)
 	}
 	if target.Unread {
 		return &Decision{Action: Wait{After: targetRecheck, Brief: true}, Why: fmt.Sprintf("revision %d is not read yet", h.To)}
@@ -93,7 +93,30 @@ func rolledBack(in Input) *Decision {
 		}
 		back.Again = true
 	}
-	return &Decision{Action: back, Why: fmt.Sprintf("annotation %s requests revision %d", helmv2.AnnotationRollbackTo, h.To)}
+	d := &Decision{Action: back, Why: fmt.Sprintf("annotation %s requests revision %d", helmv2.AnnotationRollbackTo, h.To)}
+	if in.Observed.Newest().Status == helmv2.StatusDeployed {
+		d.State = StateOutOfSync
+	}
+	return d
+}
+
+// refuseHold returns the decision about a hold that cannot begin. A release that is held at another
+// revision already stays there, and its drift is corrected.
+func refuseHold(in Input, why string) *Decision {
+	refused := &Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, Why: why}
+	newest := in.Observed.Newest()
+	if newest == nil || newest.RolledBackTo == 0 || newest.Status != helmv2.StatusDeployed || changed(in, newest) {
+		return refused
+	}
+	refused.State, refused.Why = StateRolledBack, fmt.Sprintf("%s; the release stays at revision %d", why, newest.RolledBackTo)
+	if found := drifted(unrendered(in)); found != nil {
+		if correct, is := found.Action.(CorrectDrift); is {
+			correct.Held = true
+			found.Action = correct
+			return found
+		}
+	}
+	return refused
 }
 
 // heldAt reports whether the release is deployed in the state in which it is to be held: its newest
@@ -107,15 +130,20 @@ func heldAt(in Input) bool {
 // holding decides about a release that is where it is to be held. The chart is not rendered again,
 // since it may be another chart.
 func holding(in Input) *Decision {
+	if d := drifted(unrendered(in)); d != nil {
+		return d
+	}
+	return &Decision{State: StateRolledBack, Action: Settle{}, Why: fmt.Sprintf("held at revision %d", in.Desired.Hold.To)}
+}
+
+// unrendered returns in without what another rendering of the chart in the spec would be.
+func unrendered(in Input) Input {
 	if in.Observed.Drift != nil {
 		found := *in.Observed.Drift
 		found.Rendering = ""
 		in.Observed.Drift = &found
 	}
-	if d := drifted(in); d != nil {
-		return d
-	}
-	return &Decision{State: StateRolledBack, Action: Settle{}, Why: fmt.Sprintf("held at revision %d", in.Desired.Hold.To)}
+	return in
 }
 
 // holdTarget returns the revision that is to be rolled back to, or why that is impossible.

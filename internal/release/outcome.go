@@ -70,8 +70,8 @@ type Outcome struct {
 	// Skipped lists objects of stored revisions that were left out, because the API server does not
 	// serve their kinds any more.
 	Skipped []Object
-	// Kept lists objects that were not deleted, since another release owns them by now, each with the
-	// reason.
+	// Kept lists objects that were not deleted, each with the reason: another release owns them by now, a
+	// policy protects them, or they are Namespaces.
 	Kept []string
 	// Changes are the changes that a successful attempt has made; zero for other attempts.
 	Changes Changes

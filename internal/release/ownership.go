@@ -212,6 +212,18 @@ func Classify(exists bool, metadata OwnershipMetadata, us Target, owner Owner) O
 // NamesRelease reports whether the metadata names a release. Both name and namespace are required.
 func (m OwnershipMetadata) NamesRelease() bool { return m.Name != "" && m.Namespace != "" }
 
+// HoldsData reports whether the content of an object is lost when the object is deleted and created
+// anew, because no manifest has it. A Namespace is deleted with all its objects.
+func HoldsData(group, kind string) bool {
+	switch group {
+	case "":
+		return kind == "PersistentVolumeClaim" || kind == "PersistentVolume" || kind == "Namespace"
+	case "snapshot.storage.k8s.io":
+		return kind == "VolumeSnapshot" || kind == "VolumeSnapshotContent"
+	}
+	return false
+}
+
 // Leftover describes a live object of a revision that failed, when the next action has succeeded
 // without it or when the release is uninstalled.
 type Leftover struct {

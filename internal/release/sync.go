@@ -201,7 +201,7 @@ func MustCompare(in Input) bool {
 		return false
 	}
 	d := Decide(in)
-	return d.State == StateInSync || d.State == StateRolledBack || isHeldUpgrade(d)
+	return d.State == StateInSync || d.State == StateRolledBack || isHeldDeployed(d)
 }
 
 // KeepInputs returns d with the inputs of the newest revision in place of those in the spec, whose

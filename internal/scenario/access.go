@@ -57,7 +57,7 @@ func (o observation) History(in release.Input, live bool) ([]release.Revision, [
 func demand(d policy.Demands, args arguments) (policy.Demands, error) {
 	const name = "ReleasePolicy/rules"
 	if why, ok := args.lookup("freeze"); ok {
-		d.Freezes = []policy.Freeze{{Policy: name, Why: why}}
+		d.Freezes = []policy.Freeze{{Policy: name, Why: why, RollbacksFree: args.has("free")}}
 		return d, nil
 	}
 	switch args.at(0) {

@@ -15,7 +15,7 @@
 //	dependent [deleted] [cycle] | dependent gone
 //	target taken [in=NAMESPACE]|refused "message"|unanswered|free
 //	access "message" [ending] | access behind | access restored
-//	approval Always|Destructive|Never | changes "Delete PersistentVolumeClaim/cache" ...
+//	approval Always|Destructive|Never [free] | changes "Delete PersistentVolumeClaim/cache" ...
 //	protect KIND[,deny] | approve [by=NAME] [other] | reject
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [unsealed] [age=10m] [scheme=v2]
@@ -42,7 +42,7 @@
 // forge.go. An action that is running ends if one of its records is written.
 //
 // With "policy" a policy freezes the release, refuses its chart, for changes only with "changes", is
-// not available, or is gone.
+// not available, or is gone. With "free" it does not hold rollbacks on request.
 //
 // If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the
 // action and the one that records it. It plays one if the action keeps running or the process dies.

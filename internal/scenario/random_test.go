@@ -44,7 +44,7 @@ func lines() []string {
 		"conflict older", "conflict younger", "conflict older in=others recorded=1", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
 		`policy freeze="incident"`, `policy refuses "1.x is a range"`, `policy unavailable "forbidden"`, "policy gone", "policy gone", "policy gone",
-		"approval Always", "approval Destructive", "approval Never", "protect PersistentVolumeClaim", "policy gone",
+		"approval Always", "approval Always free", "approval Destructive", "approval Never", "protect PersistentVolumeClaim", "policy gone",
 		`changes "Update Deployment/web"`, `changes "Delete PersistentVolumeClaim/data"`, `changes "Refused StatefulSet/db"`,
 		"approve", "approve", "approve", "approve other", "reject", "annotate plan=one", "annotate plan=two", "annotate plan",
 		"operation locks", "operation waits", "operation ends", "operation ends",

@@ -179,11 +179,11 @@ func furtherEvents(o release.Outcome) []Event {
 	if len(o.Adopted) > 0 {
 		all = append(all, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
 	}
+	if len(o.Kept) > 0 {
+		all = append(all, warning(helmv2.EventReasonObjectsKept, "Helm "+release.Name(o.Action)+" "+keptMessage(o), desiredMetadata(o.Desired)))
+	}
 	if len(o.Skipped) > 0 && !o.EndedEarly() {
 		all = append(all, warning(helmv2.EventReasonObjectsSkipped, skippedMessage(o), desiredMetadata(o.Desired)))
-	}
-	if len(o.Kept) > 0 && !o.EndedEarly() {
-		all = append(all, warning(helmv2.EventReasonObjectsKept, keptMessage(o), desiredMetadata(o.Desired)))
 	}
 	if o.Outdated {
 		message := fmt.Sprintf("The wait for readiness after the %s was cancelled, because the desired state has changed", release.Name(o.Action))

@@ -5,7 +5,7 @@
 // with. Only this package builds conditions.
 //
 // It is pure, and decides nothing: the decision or the outcome of an action is an argument. It
-// does not derive the state of a release from conditions; readback.go has the three exceptions.
+// does not derive the state of a release from conditions; readback.go has the four exceptions.
 //
 //	operation.go    Operation: the status, conditions and events of Operations
 //	attempt.go      Started and Finished: actions; outcomes of install, upgrade, uninstall

@@ -49,7 +49,7 @@ func held(hr *helmv2.HelmRelease, in release.Input) Report {
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	before := c.get(helmv2.ConditionRolledBack)
 	message := heldMessage(newest, in.Desired.Hold)
-	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, message)
+	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, withKept(message, before))
 	r := Report{Retry: holdRetry(in)}
 	if before.Status != metav1.ConditionTrue {
 		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, revisionMetadata(newest)))
@@ -97,6 +97,9 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, text)
 		if c.changed(helmv2.ConditionRolledBack) {
 			r.Events = append(r.Events, warning(a.Reason, text, nil))
+		}
+		if d.State == release.StateRolledBack {
+			reportDrift(&r, &c, snapshot(*in.Observed.Newest()), in)
 		}
 	} else {
 		holdConditions{&c, in.Desired.Hold}.keepFailed(&status, in.Observed.Newest(), in.Desired.Policy.Upgrade)
@@ -182,7 +185,7 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 		release.ResetFailures(status)
 		renderingRolledBack(status, o.Desired)
 		made := &o.Revisions[0]
-		message := heldMessage(made, o.Desired.Hold)
+		message := joined(heldMessage(made, o.Desired.Hold), "; ", keptMessage(o))
 		c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, message)
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, message)
 		c.remove(helmv2.ConditionRemediated, helmv2.ConditionTestSuccess, helmv2.ConditionReconciling)

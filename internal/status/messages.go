@@ -98,17 +98,21 @@ func adoptedMessage(o release.Outcome) string {
 	return fmt.Sprintf("Helm %s adopted existing objects: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
 }
 
+// keptMessage returns the part of a message about objects that were not deleted; empty if there are
+// none.
+func keptMessage(o release.Outcome) string {
+	if len(o.Kept) == 0 {
+		return ""
+	}
+	text := "kept objects: " + strings.Join(o.Kept[:min(len(o.Kept), maxSkipped)], ", ")
+	if more := len(o.Kept) - maxSkipped; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // maxSkipped is the maximum number of skipped or kept objects in a message. The others are counted.
 const maxSkipped = 20
-
-// keptMessage returns the message about objects that were not deleted.
-func keptMessage(o release.Outcome) string {
-	message := fmt.Sprintf("Helm %s did not delete objects of other releases: %s", release.Name(o.Action), strings.Join(o.Kept[:min(len(o.Kept), maxSkipped)], ", "))
-	if more := len(o.Kept) - maxSkipped; more > 0 {
-		message += fmt.Sprintf(" and %d more", more)
-	}
-	return message
-}
 
 // skippedMessage returns the message about objects whose kinds are not served any more.
 func skippedMessage(o release.Outcome) string {

@@ -49,3 +49,12 @@ func sameOutage(ready metav1.Condition, server string) bool {
 func sameDrift(drifted metav1.Condition, message string) bool {
 	return drifted.Status == metav1.ConditionTrue && strings.HasPrefix(drifted.Message, storable(message))
 }
+
+// withKept returns the message of a release that is held, with the objects that its rollback has kept.
+// They follow the message in the report of the rollback, and in no other.
+func withKept(message string, rolledBack metav1.Condition) string {
+	if rolledBack.Status == metav1.ConditionTrue && strings.HasPrefix(rolledBack.Message, message) {
+		return rolledBack.Message
+	}
+	return message
+}

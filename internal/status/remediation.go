@@ -30,8 +30,9 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		return
 	}
 	if o.Err == nil {
-		c.setRolledBack(target)
-		message := changedMessage(rolledBackMessage(target), o, before, release.Latest(status.History))
+		message := joined(rolledBackMessage(target), "; ", keptMessage(o))
+		c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonRollbackSucceeded, message)
+		message = changedMessage(message, o, before, release.Latest(status.History))
 		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, message, withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
 	} else {
 		message := withSummary(o, rollbackFailedMessage(target, o.Err.Error()))

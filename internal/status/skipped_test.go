@@ -85,9 +85,9 @@ func TestKeptObjects(t *testing.T) {
 		return messages
 	}
 	for want, o := range map[string]release.Outcome{
-		"Helm uninstall did not delete objects of other releases: a, b": {Action: release.Uninstall{}, Kept: []string{"a", "b"}},
-		"Helm uninstall did not delete objects of other releases: c":    {Action: release.Uninstall{}, Err: errors.New("no"), Kept: []string{"c"}},
-		"Helm upgrade did not delete objects of other releases: " + strings.Repeat("d, ", 19) + "d and 2 more": {
+		"Helm uninstall kept objects: a, b": {Action: release.Uninstall{}, Kept: []string{"a", "b"}},
+		"Helm uninstall kept objects: c":    {Action: release.Uninstall{}, Err: errors.New("no"), Kept: []string{"c"}},
+		"Helm upgrade kept objects: " + strings.Repeat("d, ", 19) + "d and 2 more": {
 			Action: release.Upgrade{}, Revisions: []release.Revision{testRevision(2, helmv2.StatusDeployed)}, Kept: slices.Repeat([]string{"d"}, 22),
 		},
 		"": {Action: release.Uninstall{}, Err: errors.New("no"), Cancelled: true, Kept: []string{"e"}},
