@@ -23,6 +23,7 @@
 //	pipeline.go   the steps that install and upgrade share
 //	precheck.go   the size limit of records, checked before the action and by the gate
 //	rollback.go   rollback
+//	keep.go       objects that an action leaves, although its revision does not have them
 //	checks.go     tests, and the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run

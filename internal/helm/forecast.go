@@ -132,6 +132,70 @@ func reinstalled(ctx context.Context, r *run, text *planning.Text, before *remov
 	return c.forecast(ctx, text, before, nil)
 }
 
+// back is the rollback of a release, as far as it is known before.
+type back struct {
+	// newest is the newest revision, and target the one that is rolled back to.
+	newest, target *helmrelease.Release
+	text           *planning.Text
+}
+
+// backOf reads the revisions of the rollback of a job. Like removalOf, it reads past the gate.
+func backOf(r *run, a release.Rollback) (*back, error) {
+	if err := r.store.ListLive(); err != nil {
+		return nil, err
+	}
+	releases := helmstorage.Init(r.store)
+	if err := checkRollback(releases, r.job.Desired.Target, a.Version); err != nil {
+		return nil, err
+	}
+	found := &back{}
+	var err error
+	if found.newest, err = releases.Last(r.job.Desired.Target.Name); err != nil {
+		return nil, err
+	}
+	if found.target, err = r.store.Revision(a.Version); err != nil {
+		return nil, fmt.Errorf("revision %d of release %s: %w", a.Version, r.job.Desired.Target.Name, err)
+	}
+	r.findings.addRevisions(found.newest, found.target)
+	found.text = &planning.Text{Manifest: found.target.Manifest, Hooks: found.target.Hooks}
+	return found, nil
+}
+
+// changes returns what the rollback would change.
+func (b *back) changes(r *run, redact func(string) string) (*planning.Changes, error) {
+	spec := r.job.Spec.GetRollback()
+	f := &apply.Forecast{
+		Client: r.client, Method: method.Next(r.store, spec.GetServerSideApply(), b.target.Version, b.newest.Version, spec.Force),
+		TakeOwnership: true, Redact: redact,
+	}
+	r.client.Leftovers.BeforeRevision(b.newest.Version + 1)
+	return planning.Created(f, planning.Creation{
+		Base: b.newest.Manifest, Text: b.text, Policy: helmv2.CRDsSkip, Hooks: !spec.DisableHooks,
+		Event: helmrelease.HookPreRollback, After: helmrelease.HookPostRollback,
+	})
+}
+
+// checkRollbackPlan is checkPlan for a rollback.
+func checkRollbackPlan(ctx context.Context, r *run, a release.Rollback) error {
+	content, err := approvedPlan(ctx, r)
+	if err != nil {
+		return err
+	}
+	if content.Action != v1alpha1.PlanRollback {
+		return errOtherAction()
+	}
+	before, err := backOf(r, a)
+	if err != nil {
+		return err
+	}
+	found, err := before.changes(r, nil)
+	if err != nil {
+		return err
+	}
+	content.Text = before.text
+	return comparePlan(content, a.Plan.Digest, before.newest.Version, found)
+}
+
 // planTarget returns the target whose Secret has the plan. It is the same for all actions of a plan.
 func (j *Job) planTarget() release.Target { return cmp.Or(j.Desired.Target, j.target()) }
 
@@ -186,7 +250,7 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 		NewNamespace: namespace, Redact: redact,
 	}
 	creation := planning.Creation{
-		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event,
+		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event, After: c.after(),
 		CheckAll: c.gate.Newest > 0 && !c.gate.Worked || c.store.Unproven(), All: c.all,
 	}
 	if c.base != nil {
@@ -261,6 +325,10 @@ func removalOf(r *run) (*removal, error) {
 		return nil, err
 	}
 	found.release = last
-	found.changes, found.deleted, err = planning.Uninstalled(&apply.Forecast{Client: r.client}, last.Manifest)
+	hooks := last.Hooks
+	if r.job.Spec.GetUninstall().DisableHooks {
+		hooks = nil
+	}
+	found.changes, found.deleted, err = planning.Uninstalled(&apply.Forecast{Client: r.client}, last.Manifest, hooks)
 	return found, err
 }

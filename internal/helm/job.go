@@ -77,6 +77,8 @@ type Job struct {
 	// and the answer. It must not change or keep them. It is called concurrently.
 	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
 
+	// plans is true if the job only computes a plan.
+	plans bool
 	// retrier repeats the requests of the job; nil if each request is sent once.
 	retrier *apiretry.Retrier
 }
@@ -106,7 +108,7 @@ func (j *Job) attempt() release.Attempt {
 		attempt.TakeOver, attempt.Plan = a.TakeOver, a.Plan.Digest
 		return attempt
 	case release.Rollback:
-		attempt.RollbackTo, attempt.Hold = a.Version, a.Hold
+		attempt.RollbackTo, attempt.Hold, attempt.Plan = a.Version, a.Hold, a.Plan.Digest
 		return attempt
 	case release.Test:
 		attempt.Inputs, attempt.Request = release.Inputs{}, a.Request
@@ -253,7 +255,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	run.client, err = apply.New(ctx, apply.Options{
 		Getter: getter, Log: run.logs.Printf, Target: job.target(), UID: job.Desired.UID, Origin: job.Origin, Waits: waits,
 		Reservations: &r.reservations, OwnerCandidates: job.OwnerCandidates, Record: run.record(), Findings: run.findings, Applied: job.Applied,
-		Stored: job.storedManifests(), Repeat: job.retrier.Do,
+		Stored: job.storedManifests(), Repeat: job.retrier.Do, Keeps: job.keeps(isLocal(getter)),
 		FailedSince: func(before int) (storage.Manifest, []storage.FailedRevision, error) {
 			return storage.FailedSince(run.store, before)
 		},

@@ -228,6 +228,11 @@ func (c *creation) guard(context.Context) error {
 	})
 	c.gate.Enter = c.enter
 	c.gate.Check = func(next *helmrelease.Release) error {
+		if c.hooks {
+			if err := c.client.HookTargets.Check(next.Hooks, nil, c.event, c.after()); err != nil {
+				return err
+			}
+		}
 		var objection error
 		if c.validate {
 			// The dry runs also show which objects exist.

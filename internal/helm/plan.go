@@ -116,11 +116,15 @@ type planner struct {
 	formerSecrets []string
 	facts         plan.Facts
 	content       planning.Content
-	// base is the revision that is replaced; nil if there is none.
-	base *helmrelease.Release
+	// base is the revision that is replaced, and other the one that is uninstalled or rolled back to; nil
+	// if there is none.
+	base, other *helmrelease.Release
+	// templates are those of the charts before and after the action; nil before they are needed.
+	templates []*helmchart.File
 }
 
 func newPlanner(r *Runner, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) *planner {
+	job.plans = true
 	return &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
 }
 
@@ -133,18 +137,22 @@ func (p *planner) failed(err error) error {
 func (p *planner) compute(ctx context.Context) (err error) {
 	defer p.recover(ctx, &err)
 	action := p.request.Action
-	p.facts = plan.Facts{Identity: plan.Identity{Inputs: p.request.Inputs}, Action: action, Redact: p.text}
+	p.facts = plan.Facts{Identity: plan.Identity{Inputs: p.request.Inputs}, Action: action, Redact: p.text, Literal: p.literal}
 	p.content = planning.Content{Action: action, Inputs: p.request.Inputs}
 	var before *removal
+	if action == v1alpha1.PlanRollback {
+		err = p.rollBack(ctx)
+	}
 	if removes(action) {
 		if before, err = p.remove(ctx); err != nil {
 			return err
 		}
 	}
-	if action != v1alpha1.PlanUninstall {
-		if err := p.create(ctx, before); err != nil {
-			return err
-		}
+	if action != v1alpha1.PlanUninstall && action != v1alpha1.PlanRollback {
+		err = p.create(ctx, before)
+	}
+	if err != nil {
+		return err
 	}
 	p.content.Base, p.content.Changes = p.facts.Base, plan.ChangesDigest(p.facts.Changes, p.facts.CRDs)
 	p.facts.Text = p.content.Text.Digest()
@@ -171,7 +179,7 @@ func (p *planner) store(ctx context.Context) error {
 // restore computes the changes that would make live objects those of a stored revision.
 func (p *planner) restore(ctx context.Context, version int) (err error) {
 	defer p.recover(ctx, &err)
-	p.facts = plan.Facts{Action: v1alpha1.PlanUpgrade, Redact: p.text}
+	p.facts = plan.Facts{Action: v1alpha1.PlanUpgrade, Redact: p.text, Literal: p.literal}
 	run, err := p.prepare(ctx, p.getter, p.job, p.redact)
 	if err != nil {
 		return err
@@ -232,10 +240,34 @@ func hookManifest(hooks []*helmrelease.Hook) string {
 // text returns a text without secrets.
 func (p *planner) text(s string) string { return p.former.Text(p.redact.Text(s)) }
 
+// literal reports whether a name stands in the templates of the chart, before or after the action.
+// The records of revisions do not have those of subcharts.
+func (p *planner) literal(name string) bool {
+	if p.templates == nil {
+		p.templates = p.allTemplates()
+	}
+	return name != "" && slices.ContainsFunc(p.templates, func(f *helmchart.File) bool { return planning.HasName(f.Data, name) })
+}
+
+// allTemplates returns the templates of the charts before and after the action.
+func (p *planner) allTemplates() []*helmchart.File {
+	all := []*helmchart.File{}
+	var next helmchart.Chart
+	if t := p.content.Text; t != nil && json.Unmarshal(t.Chart, &next) == nil {
+		all = append(all, next.Templates...)
+	}
+	for _, rls := range []*helmrelease.Release{p.base, p.other} {
+		if rls != nil && rls.Chart != nil {
+			all = append(all, rls.Chart.Templates...)
+		}
+	}
+	return all
+}
+
 // set sets the changes of the plan.
 func (p *planner) set(c *planning.Changes) {
 	f := &p.facts
-	f.Changes, f.CRDs, f.Unchanged, f.Images, f.Warnings = c.Objects, c.CRDs, c.Unchanged, c.Images, c.Warnings
+	f.Changes, f.CRDs, f.Unchanged, f.Images, f.Warnings, f.Undefined = c.Objects, c.CRDs, c.Unchanged, c.Images, c.Warnings, c.Undefined
 }
 
 // remove computes the changes of the uninstall.
@@ -250,12 +282,42 @@ func (p *planner) remove(ctx context.Context) (*removal, error) {
 		return before, err
 	}
 	p.former.SetRevision(before.release)
+	p.other = before.release
 	p.set(before.changes)
 	p.facts.From, p.facts.Base = revisionOf(before.release), before.release.Version
 	if !p.job.Spec.GetUninstall().DisableHooks {
 		p.facts.Hooks = planning.HooksOf(before.release.Hooks, helmrelease.HookPreDelete, helmrelease.HookPostDelete)
 	}
 	return before, nil
+}
+
+// rollBack computes the changes of the rollback.
+func (p *planner) rollBack(ctx context.Context) error {
+	a, _ := p.job.Action.(release.Rollback)
+	run, err := p.prepare(ctx, p.getter, p.job, p.redact)
+	if err != nil {
+		return err
+	}
+	defer run.client.Close()
+	found, err := backOf(run, a)
+	if err != nil {
+		return err
+	}
+	p.addFormer(found.target)
+	p.replaces(found.newest)
+	p.other = found.target
+	p.redact.SetRevision(found.target)
+	changes, err := found.changes(run, p.text)
+	if err != nil {
+		return err
+	}
+	p.set(changes)
+	p.content.Text = found.text
+	p.facts.From, p.facts.To, p.facts.Base = revisionOf(found.newest), revisionOf(found.target), found.newest.Version
+	if !run.job.Spec.GetRollback().DisableHooks {
+		p.facts.Hooks = planning.HooksOf(found.text.Hooks, helmrelease.HookPreRollback, helmrelease.HookPostRollback)
+	}
+	return nil
 }
 
 // create renders the chart and computes the changes of the install or upgrade.

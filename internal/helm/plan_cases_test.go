@@ -102,8 +102,9 @@ func TestPlanOfInstall(t *testing.T) {
 			reason: "or is applied", files: map[string]string{"crds/thing.yaml": planThings},
 			arrange: func(w *world, j *Job) { putCRD(w, j); j.Spec.Install.CRDs = helmv2.CRDsCreateReplace },
 			want: []string{
-				"Create ConfigMap/app", `Update CustomResourceDefinition/things.example.com .spec.group=>"example.com" .spec.names.kind=>"Thing"` +
+				`Replace CustomResourceDefinition/things.example.com .spec.group=>"example.com" .spec.names.kind=>"Thing"` +
 					` .spec.versions=>[{"name":"v1","served":true}]`,
+				"Create ConfigMap/app",
 			},
 		},
 		"PutCRD": {
@@ -369,9 +370,10 @@ func TestPlanIsRedacted(t *testing.T) {
 	w := newWorld(t)
 	chartWith := func(password string) map[string]string {
 		files := note()
-		files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: " + password + "}\n"
-		files["templates/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {" + password + ": " + password + ", " + password + "-x: of-the-values-2}\n"
-		files["templates/named.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: named-" + password + "}\n"
+		files["values.yaml"] += "password: " + password + "\n"
+		files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: {{ .Values.password }} }\n"
+		files["templates/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: { {{ .Values.password }}: {{ .Values.password }}, {{ .Values.password }}-x: of-the-values-2}\n"
+		files["templates/named.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: named-{{ .Values.password }} }\n"
 		return files
 	}
 	install(t, w, w.chart("1.0.0", chartWith("of-the-base-1")), "one")

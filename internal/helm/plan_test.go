@@ -35,6 +35,9 @@ func changesIn(all []v1alpha1.PlanChange) []string {
 	var texts []string
 	for _, c := range all {
 		text := string(c.Change) + " " + c.Kind + "/" + c.Name
+		if c.Change == v1alpha1.ChangeCreate {
+			c.Fields = nil
+		}
 		for _, f := range c.Fields {
 			text += " " + f.Path + "=" + f.From + ">" + f.To
 		}
@@ -57,6 +60,9 @@ func withPlan(j Job, digest string) Job {
 		a.Plan = ref
 		j.Action = a
 	case release.Uninstall:
+		a.Plan = ref
+		j.Action = a
+	case release.Rollback:
 		a.Plan = ref
 		j.Action = a
 	}

@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -18,8 +19,13 @@ import (
 )
 
 // rollback rolls the release back to a stored revision.
-func (r *run) rollback(a release.Rollback) error {
+func (r *run) rollback(ctx context.Context, a release.Rollback) error {
 	target := r.job.Desired.Target
+	if a.Resume == 0 && a.Plan.Digest != "" {
+		if err := checkRollbackPlan(ctx, r, a); err != nil {
+			return err
+		}
+	}
 	if err := checkRollback(r.config.Releases, target, a.Version); err != nil {
 		return err
 	}
@@ -37,6 +43,11 @@ func (r *run) rollback(a release.Rollback) error {
 	r.chooseMethod(mode, a.Version, spec.Force)
 	if a.Resume == 0 {
 		r.gate.Limit = r.checkRecord
+	}
+	if !spec.DisableHooks {
+		r.gate.Check = func(next *helmrelease.Release) error {
+			return r.client.HookTargets.Check(next.Hooks, nil, helmrelease.HookPreRollback, helmrelease.HookPostRollback)
+		}
 	}
 	u := action.NewRollback(r.config)
 	u.Version = a.Version

@@ -107,7 +107,7 @@ func (r *run) perform(ctx context.Context) (err error) {
 	case release.Test:
 		return r.test(ctx, a)
 	case release.Rollback:
-		return r.rollback(a)
+		return r.rollback(ctx, a)
 	case release.Recheck:
 		return r.recheck(ctx, a)
 	case release.Uninstall:
@@ -134,7 +134,7 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Inventory, unlisted = r.client.Inventory(manifest)
 		out.Unlisted = r.redact.Error(unlisted)
 	}
-	out.Skipped, out.Kept = r.client.Skipped.List(), r.client.Kept()
+	out.Skipped, out.Kept = r.client.Skipped.List(), r.redact.Texts(r.client.Kept())
 	if err == nil {
 		out.Changes = r.findings.changes(r.client.Changes.List(), release.Resumed(r.job.Action) != 0)
 	}

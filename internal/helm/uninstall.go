@@ -39,6 +39,11 @@ func (r *run) uninstall(ctx context.Context, a release.Uninstall) error {
 			return err
 		}
 	}
+	if !spec.DisableHooks {
+		r.gate.Start = func(newest *helmrelease.Release) error {
+			return r.client.CheckRemovalHooks(newest)
+		}
+	}
 	r.client.Leftovers.BeforeUninstall()
 	_, err := u.Run(a.Target.Name)
 	if errors.Is(err, driver.ErrReleaseNotFound) || err != nil && r.alreadyUninstalled(a.Target.Name) {

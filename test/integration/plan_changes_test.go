@@ -129,10 +129,13 @@ func (b *bench) writes() []string {
 	return all
 }
 
-// describeChanges returns changes as text.
+// describeChanges returns changes as text, without the content of created objects.
 func describeChanges(all []v1alpha1.PlanChange) []string {
 	var texts []string
 	for _, c := range all {
+		if c.Change == v1alpha1.ChangeCreate {
+			c.Fields = nil
+		}
 		text := fmt.Sprintf("%s %s/%s", c.Change, c.Kind, c.Name)
 		for _, f := range c.Fields {
 			text += fmt.Sprintf(" %s:%s>%s", f.Path, f.From, f.To)
@@ -211,6 +214,10 @@ func TestPlanStatesChanges(t *testing.T) {
 			}
 			if s := p.Status.Summary; s.Unchanged != 1 || s.Delete != 1 || s.Refused != 1 || s.Create != 1 || s.Update+s.Replace != 2 {
 				t.Errorf("summary %+v", s)
+			}
+			created := slices.IndexFunc(p.All, func(c v1alpha1.PlanChange) bool { return c.Change == v1alpha1.ChangeCreate })
+			if !slices.ContainsFunc(p.All[created].Fields, func(f v1alpha1.PlanField) bool { return strings.HasPrefix(f.Path, ".data") }) {
+				t.Errorf("the content of the created object is %+v", p.All[created].Fields)
 			}
 			images := []v1alpha1.PlanImage{{Object: "Deployment/web", Container: "main", From: "web:7", To: "web:8"}}
 			if diff := cmp.Diff(images, p.Status.Images); diff != "" {
@@ -380,7 +387,7 @@ func TestPlannedCRDs(t *testing.T) {
 		if len(p.Status.CRDs) != want || len(p.Status.Changes) != 0 {
 			t.Errorf("%s: CRDs %q, changes %q", policy, describeChanges(p.Status.CRDs), describeChanges(p.Status.Changes))
 		}
-		if want > 0 && (p.Status.CRDs[0].Change != v1alpha1.ChangeUpdate || len(p.Status.CRDs[0].Fields) == 0) {
+		if want > 0 && (p.Status.CRDs[0].Change != v1alpha1.ChangeReplace || len(p.Status.CRDs[0].Fields) == 0) {
 			t.Errorf("CRDs %+v", p.Status.CRDs)
 		}
 		out := b.runner.Run(t.Context(), b.conn, approved(j, p))

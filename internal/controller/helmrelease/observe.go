@@ -5,7 +5,6 @@ package helmrelease
 
 import (
 	"context"
-	"errors"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -176,16 +175,10 @@ func (o *observation) Plan(in release.Input, action release.Action) (*release.Pl
 	return found, err
 }
 
-// errNoRollbackPlan is the error of a plan that a user requests before a rollback.
-var errNoRollbackPlan = errors.New("the next action is a rollback, and there are no plans of rollbacks")
-
 // compute computes the plan of an action. The secrets of a release that is deleted or suspended have
 // not been read.
 func (o *observation) compute(ctx context.Context, rec reconciliation, action release.Action, q helm.PlanRequest) (found plan.Plan, err error) {
-	if q.Action == v1alpha1.PlanRollback {
-		return found, errNoRollbackPlan
-	}
-	if q.Action != v1alpha1.PlanUninstall {
+	if q.Action != v1alpha1.PlanUninstall && q.Action != v1alpha1.PlanRollback {
 		if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, release.Install{}); err != nil {
 			return found, err
 		}

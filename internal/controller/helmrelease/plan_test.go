@@ -5,7 +5,6 @@ package helmrelease
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,14 +83,17 @@ func (k knownPlans) Object(key client.ObjectKey) (*v1alpha1.ReleasePlan, bool) {
 	return plan, k.Get(k.Context(), key, plan) == nil
 }
 
-// TestNoRollbackPlan: a plan that is requested before a rollback says that there is none.
-func TestNoRollbackPlan(t *testing.T) {
+// TestRollbackPlanOnRequest: a plan that is requested before a rollback is that of the rollback.
+func TestRollbackPlanOnRequest(t *testing.T) {
 	s := &stub{}
 	r := deployed(t, s, map[string]string{v1alpha1.AnnotationPlan: "one", helmv2.AnnotationRollbackTo: "1"})
 	s.really = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusSuperseded, Sealed: true, Owner: "uid-1"}}
 	reconcileOnce(t, r)
 	got := plannedFor(t, r)
-	if len(s.planned) > 0 || got.LastHandledPlanAt != "one" || len(got.Conditions) == 0 || !strings.Contains(got.Conditions[0].Message, "no plans of rollbacks") {
-		t.Errorf("%d plans, status %+v", len(s.planned), got)
+	if len(s.planned) != 1 || got.LastHandledPlanAt != "one" || got.Action != v1alpha1.PlanRollback {
+		t.Fatalf("%d plans, status %+v", len(s.planned), got)
+	}
+	if back, is := s.planned[0].Action.(release.Rollback); !is || back.Version != 1 {
+		t.Errorf("the job is %+v", s.planned[0].Action)
 	}
 }

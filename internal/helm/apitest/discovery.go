@@ -15,7 +15,7 @@ const discovered = `{"kind":"APIResourceList","groupVersion":"%s","resources":[%
 // resources are the default resources, by group and version.
 func resources() map[string][]string {
 	return map[string][]string{
-		"v1":                   {entry("configmaps", "ConfigMap", true), entry("secrets", "Secret", true), entry("namespaces", "Namespace", false), entry("pods", "Pod", true), entry("services", "Service", true), entry("serviceaccounts", "ServiceAccount", true)},
+		"v1":                   {entry("configmaps", "ConfigMap", true), entry("secrets", "Secret", true), entry("namespaces", "Namespace", false), entry("pods", "Pod", true), entry("services", "Service", true), entry("serviceaccounts", "ServiceAccount", true), entry("persistentvolumeclaims", "PersistentVolumeClaim", true)},
 		"apps/v1":              {entry("deployments", "Deployment", true)},
 		"batch/v1":             {entry("jobs", "Job", true)},
 		"networking.k8s.io/v1": {entry("ingresses", "Ingress", true)},

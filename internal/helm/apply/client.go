@@ -44,6 +44,8 @@ type Options struct {
 	// discovery of their kinds.
 	Stored StoredManifests
 	Repeat func(ctx context.Context, do func() error) error
+	// Keeps returns why an object of a kind must not be deleted or replaced; empty if it may be.
+	Keeps Keeps
 	// FailedSince returns the deployed revision and those that failed after it; see
 	// storage.FailedSince. It is needed for actions that change objects.
 	FailedSince FailedSince
@@ -101,6 +103,8 @@ type Client struct {
 	// Preflight checks a new revision. CRDs applies the CRDs of its chart.
 	Preflight *Preflight
 	CRDs      *CRDs
+	// HookTargets decides about live objects that hooks would replace.
+	HookTargets *HookTargets
 	// Leftovers deletes objects of failed revisions. Skipped are objects that the action left out.
 	Leftovers *Leftovers
 	Skipped   *Skipped
@@ -164,7 +168,11 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		ctx: ctx, log: o.Log, builds: c.builds, crds: c.CRDs, lookups: c.lookups, dryRuns: c.dryRuns, ownership: c.ownership,
 		refused: o.Findings.Refused,
 	}
-	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, changes: c.Changes, ownership: c.ownership, remap: c.builder.remap, unproven: o.Unproven}
+	c.deletion = &deletion{
+		helm: helm, log: o.Log, waiter: c.Waiter, changes: c.Changes, ownership: c.ownership, keeps: o.Keeps, remap: c.builder.remap,
+		unproven: o.Unproven,
+	}
+	c.HookTargets = &HookTargets{ctx: ctx, builder: c.builder, ownership: c.ownership, deletion: c.deletion}
 	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }
@@ -185,8 +193,8 @@ func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
 	return c.ownership.conflicts, c.ownership.adopted
 }
 
-// Kept returns the objects that the action did not delete since they are of other releases by now, each
-// with the reason.
+// Kept returns the objects that the action has not deleted or replaced, although its revision demands
+// it, each with the reason.
 func (c *Client) Kept() []string { return c.deletion.keptObjects() }
 
 // DeletionErrors returns the errors of single objects in an uninstall.
@@ -243,6 +251,9 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 		return nil, err
 	}
 	result, err := c.create(list)
+	if err == nil {
+		c.HookTargets.wasCreated(list)
+	}
 	if !apierrors.IsAlreadyExists(err) {
 		return result, err
 	}
@@ -287,21 +298,21 @@ func (e hookExists) Unwrap() error { return e.err }
 
 // Update changes the objects of a release from original to target.
 func (c *Client) Update(original, target kube.ResourceList, force bool) (*kube.Result, error) {
-	return c.update(original, target, func(original kube.ResourceList) (*kube.Result, error) {
+	return c.update(original, target, func(original, target kube.ResourceList) (*kube.Result, error) {
 		return c.Client.Update(original, target, force)
 	})
 }
 
 // UpdateThreeWayMerge is Update for an install with existing objects.
 func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force bool) (*kube.Result, error) {
-	return c.update(original, target, func(original kube.ResourceList) (*kube.Result, error) {
+	return c.update(original, target, func(original, target kube.ResourceList) (*kube.Result, error) {
 		return c.Client.UpdateThreeWayMerge(original, target, force)
 	})
 }
 
 // update applies the objects and deletes those that target does not contain, with the leftovers of
 // failed revisions. It always returns a result, which Helm uses even if there is an error.
-func (c *Client) update(original, target kube.ResourceList, clientSide func(original kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
+func (c *Client) update(original, target kube.ResourceList, clientSide func(original, target kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
 	leftovers := c.Leftovers.find(original, target)
 	original = excluding(original, leftovers)
 	var result *kube.Result
@@ -314,10 +325,14 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 				return &kube.Result{}, err
 			}
 		}
+		sent := target
+		if c.method.Force {
+			sent = c.deletion.replaceable(target)
+		}
 		// Helm itself would delete dropped objects that are of another release by now, and leave those
 		// whose version has ceased to be served.
-		if result, err = clientSide(original.Intersect(target)); err == nil {
-			c.keepResults(target)
+		if result, err = clientSide(original.Intersect(sent), sent); err == nil {
+			c.keepResults(sent)
 		}
 	}
 	if err == nil {
@@ -340,6 +355,9 @@ func (c *Client) keepResults(list kube.ResourceList) {
 func (c *Client) Delete(list kube.ResourceList) (*kube.Result, []error) {
 	if len(list) == 0 || c.keepsHook(list) {
 		return &kube.Result{Deleted: list}, nil
+	}
+	if c.builds.areHooks(list) && isHook(list[0]) {
+		return c.HookTargets.delete(list)
 	}
 	return c.deletion.deleteAll(list, metav1.DeletePropagationBackground)
 }

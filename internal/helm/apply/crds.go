@@ -255,6 +255,15 @@ func ServedKinds(crd *unstructured.Unstructured) []apischema.GroupVersionKind {
 	return kinds
 }
 
+// DefinedKind returns the kind that an object defines; false if it is no CRD.
+func DefinedKind(info *resource.Info) (apischema.GroupKind, bool) {
+	crd, ok := info.Object.(*unstructured.Unstructured)
+	if !ok || info.Mapping.GroupVersionKind.Kind != CRDKind {
+		return apischema.GroupKind{}, false
+	}
+	return definedKind(crd), true
+}
+
 // definedKind returns the kind that a CRD defines.
 func definedKind(crd *unstructured.Unstructured) apischema.GroupKind {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")

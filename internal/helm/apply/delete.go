@@ -14,14 +14,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
+
+// Keeps returns why an object of a kind must not be deleted, or not be replaced; empty if it may be.
+type Keeps func(kind apischema.GroupKind, name string, change v1alpha1.ChangeKind) string
 
 // deletion deletes objects.
 type deletion struct {
@@ -30,6 +36,8 @@ type deletion struct {
 	waiter    *wait.Waiter
 	changes   *changes.Log
 	ownership *ownership
+	// keeps, if set, returns why an object must stay.
+	keeps Keeps
 	// remap maps an object whose kind has ceased to be served in its version.
 	remap func(info *resource.Info) error
 	// unproven reports whether the revision that Helm compares with may be that of another client:
@@ -39,7 +47,7 @@ type deletion struct {
 	mu sync.Mutex
 	// errs are the errors of an uninstall.
 	errs []error
-	// kept describes the objects that other releases own by now.
+	// kept describes the objects that stay although the revision demands their deletion.
 	kept []string
 	// undefined are the kinds and APIs whose CRDs and APIServices the action deletes.
 	undefined map[string]bool
@@ -82,7 +90,7 @@ func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionProp
 	for _, batch := range byKind(list) {
 		found := make([]bool, len(batch))
 		errs := each(d.ownership.ctx, batch, func(i int, info *resource.Info) (err error) {
-			found[i], err = d.delete(info, policy)
+			found[i], err = d.delete(info, policy, "")
 			return err
 		})
 		for i, err := range errs {
@@ -103,14 +111,15 @@ func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionProp
 }
 
 // delete deletes an object, and returns false if it does not exist. If the API server has ceased to
-// serve its kind in the known version, the object is deleted in the version that is served.
-func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation) (found bool, err error) {
+// serve its kind in the known version, the object is deleted in the version that is served. With a UID,
+// another object of the same name is a conflict.
+func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation, uid types.UID) (found bool, err error) {
 	d.log("Starting delete for %q %s", info.Name, info.Mapping.GroupVersionKind.Kind)
 	d.undefine(info)
-	err = d.send(info, policy)
+	err = d.send(info, policy, uid)
 	if apiretry.NotServed(err) && !d.isUndefined(info) {
 		if err = d.remap(info); err == nil {
-			err = d.send(info, policy)
+			err = d.send(info, policy, uid)
 		}
 		if apiretry.NotServed(err) {
 			return false, fmt.Errorf("%s: its kind is served, but its path is not: %s", wait.ObjectName(info), err) //nolint:errorlint // it must not look like a missing object
@@ -127,8 +136,8 @@ func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation
 // undefine records that an object which defines kinds is deleted. The cluster deletes their objects.
 func (d *deletion) undefine(info *resource.Info) {
 	var names []string
-	if object, ok := info.Object.(*unstructured.Unstructured); ok && info.Mapping.GroupVersionKind.Kind == CRDKind {
-		names = append(names, definedKind(object).String())
+	if kind, defines := DefinedKind(info); defines {
+		names = append(names, kind.String())
 	}
 	names = append(names, apisIn(kube.ResourceList{info})...)
 	if len(names) == 0 {
@@ -153,10 +162,14 @@ func (d *deletion) isUndefined(info *resource.Info) bool {
 }
 
 // send sends the request that deletes an object.
-func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation) error {
+func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation, uid types.UID) error {
+	options := &metav1.DeleteOptions{PropagationPolicy: &policy}
+	if uid != "" {
+		options.Preconditions = &metav1.Preconditions{UID: &uid}
+	}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		answer, err := resource.NewHelper(info.Client, info.Mapping).
-			DeleteWithOptions(info.Namespace, info.Name, &metav1.DeleteOptions{PropagationPolicy: &policy})
+			DeleteWithOptions(info.Namespace, info.Name, options)
 		if err == nil {
 			d.waiter.Deleted(info, answer)
 		}
@@ -210,7 +223,7 @@ func (d *deletion) own(list kube.ResourceList) (own kube.ResourceList, unread []
 		default:
 			if why := d.whyForeign(live[i]); why != "" {
 				d.log("%s is not deleted: %s", wait.ObjectName(info), why)
-				d.keep(wait.ObjectName(info) + ": " + why)
+				d.keep(info, why)
 				continue
 			}
 			own.Append(info)
@@ -219,9 +232,73 @@ func (d *deletion) own(list kube.ResourceList) (own kube.ResourceList, unread []
 	return own, unread
 }
 
+// whyProtected returns why an object must not be deleted; empty if it may be. With a CRD, the cluster
+// deletes all objects of the kind that it defines.
+func (d *deletion) whyProtected(info *resource.Info) string {
+	if d.keeps == nil {
+		return ""
+	}
+	why := d.keeps(info.Mapping.GroupVersionKind.GroupKind(), info.Name, v1alpha1.ChangeDelete)
+	if kind, defines := DefinedKind(info); defines && why == "" {
+		why = d.keeps(kind, "", v1alpha1.ChangeDelete)
+	}
+	return why
+}
+
+// keep records that an object stays.
+func (d *deletion) keep(info *resource.Info, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if text := fmt.Sprintf("%s: %s", wait.ObjectName(info), why); !slices.Contains(d.kept, text) {
+		d.kept = append(d.kept, text)
+	}
+}
+
+func (d *deletion) keptObjects() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.kept)
+}
+
+// unprotected returns the objects of a list that may be deleted. The others are kept.
+func (d *deletion) unprotected(list kube.ResourceList) kube.ResourceList {
+	return list.Filter(func(info *resource.Info) bool {
+		why := d.whyProtected(info)
+		if why != "" {
+			d.log("%s is not deleted: %s", wait.ObjectName(info), why)
+			d.keep(info, why)
+		}
+		return why == ""
+	})
+}
+
+// whyNotReplaced returns why an object that exists must not be replaced; empty if it may be.
+func (d *deletion) whyNotReplaced(info *resource.Info) string {
+	if d.keeps == nil {
+		return ""
+	}
+	return d.keeps(info.Mapping.GroupVersionKind.GroupKind(), info.Name, v1alpha1.ChangeReplace)
+}
+
+// replaceable returns the objects of a list that may be replaced, or do not exist. The others are kept.
+func (d *deletion) replaceable(list kube.ResourceList) kube.ResourceList {
+	return list.Filter(func(info *resource.Info) bool {
+		why := d.whyNotReplaced(info)
+		if why == "" {
+			return true
+		}
+		if live, err := readMetadata(d.ownership.ctx, info); err == nil && live == nil {
+			return true
+		}
+		d.log("%s is not replaced: %s", wait.ObjectName(info), why)
+		d.keep(info, why)
+		return false
+	})
+}
+
 // whyKept reads an object that a new revision does not contain, and returns why it is not deleted;
-// empty if it is. foreign is true if another release may own it.
-func (d *deletion) whyKept(info *resource.Info) (why string, foreign bool, err error) {
+// empty if it is. kept is true if the chart did not ask for it.
+func (d *deletion) whyKept(info *resource.Info) (why string, kept bool, err error) {
 	if err := d.read(info); err != nil {
 		return "", false, err
 	}
@@ -231,36 +308,20 @@ func (d *deletion) whyKept(info *resource.Info) (why string, foreign bool, err e
 	if metadata, other := d.ownership.ofOther(info.Object); other {
 		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), true, nil
 	}
-	why = d.whyForeign(info.Object)
+	if why = d.whyForeign(info.Object); why == "" {
+		why = d.whyProtected(info)
+	}
 	return why, why != "", nil
 }
 
-// owner describes the other existing release that owns a live object; empty if none does. An object
-// that only names another release in its metadata is not owned by it.
-func (d *deletion) owner(info *resource.Info, live runtime.Object) string {
-	if _, other := d.ownership.ofOther(live); !other {
+// whyOwned returns why a live object is not deleted that another existing release owns; empty if none
+// does. An object that only names another release in its metadata is not owned by it.
+func (d *deletion) whyOwned(info *resource.Info, live runtime.Object) string {
+	metadata, other := d.ownership.ofOther(live)
+	if !other || d.ownership.find(info, live).ownership != release.OwnershipOwned {
 		return ""
 	}
-	f := d.ownership.find(info, live)
-	if f.ownership != release.OwnershipOwned {
-		return ""
-	}
-	return d.ownership.describeConflict(info, f)
-}
-
-// keep records that an object of another release is not deleted.
-func (d *deletion) keep(description string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.kept = append(d.kept, description)
-}
-
-// keptObjects returns the objects that were not deleted since they are of other releases, each with
-// the reason.
-func (d *deletion) keptObjects() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.kept)
+	return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name)
 }
 
 // prune deletes objects that the new revision does not contain, and returns the deleted ones. As
@@ -268,7 +329,7 @@ func (d *deletion) keptObjects() []string {
 func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 	var deleted kube.ResourceList
 	for _, info := range list {
-		why, foreign, err := d.whyKept(info)
+		why, kept, err := d.whyKept(info)
 		if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 			continue
 		}
@@ -277,8 +338,8 @@ func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 		}
 		if why != "" {
 			d.log("%s is not deleted: %s", wait.ObjectName(info), why)
-			if foreign {
-				d.keep(wait.ObjectName(info) + ": " + why)
+			if kept {
+				d.keep(info, why)
 			}
 			continue
 		}

@@ -13,6 +13,7 @@
 //	crds.go          the CRDs of a chart: create, replace, wait until they are served
 //	preflight.go     dry runs of a new revision, and their results
 //	leftovers.go     objects that only failed revisions created
+//	hooks.go         live objects that hooks would replace
 //	serverside.go    server-side apply
 //	delete.go        deletion, and pruning of objects that a revision drops
 //	ownership.go     conflicts with other releases and concurrent actions, and adoption of objects

@@ -57,8 +57,9 @@ type State struct {
 	// Answer is the answer to the dry run of the request that would apply the object; nil if there is
 	// none.
 	Answer *unstructured.Unstructured
-	// Refused states why the object would not be applied, and Unknown why there is no answer.
-	Refused, Unknown string
+	// Refused states why the object would not be applied, and Unknown why there is no answer. Kept states
+	// why the object stays as it is.
+	Refused, Unknown, Kept string
 }
 
 // Parse returns the objects of the manifest of a new revision. Unserved are those whose kinds the
@@ -131,6 +132,13 @@ func (f *Forecast) ParseCRDs(files []helmchart.CRD) (kube.ResourceList, error) {
 // ExpectHooks adds the hooks that run for an event before the objects are applied.
 func (f *Forecast) ExpectHooks(hooks []*helmrelease.Hook, event helmrelease.HookEvent) {
 	f.expectations.expectHooks(hooks, event)
+}
+
+// ReplacedByHooks returns the live objects that hooks which run for some events would replace, and that
+// no hook has made. The action deletes those in deleted itself.
+func (f *Forecast) ReplacedByHooks(hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) ([]HookTarget, error) {
+	found, err := f.HookTargets.Find(hooks, deleted, events...)
+	return slices.DeleteFunc(found, func(t HookTarget) bool { return f.deleted[keyOf(t.Info)] }), err
 }
 
 // Changes returns the objects of next that previous does not contain in the same form, or all, each with
@@ -229,6 +237,11 @@ func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner 
 	default:
 		s.Exists = true
 		s.Live, _ = live.(*unstructured.Unstructured)
+	}
+	if live != nil && f.Method.Force && !f.Method.ServerSide {
+		if s.Kept = f.deletion.whyNotReplaced(info); s.Kept != "" {
+			return s, nil
+		}
 	}
 	if f.deleted[keyOf(info)] {
 		s.Exists, s.Live = false, nil
@@ -337,9 +350,14 @@ func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.Resour
 		if live.err != nil && !errors.Is(live.err, errGone) && undecided(live.err) {
 			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(o.info), live.err)
 		}
-		if live.object != nil && o.describe(live.object).WhyKept(f.ownership.us) == "" {
-			deleted.Append(o.info)
+		if live.object == nil || o.describe(live.object).WhyKept(f.ownership.us) != "" {
+			continue
 		}
+		if why := f.deletion.whyProtected(o.info); why != "" {
+			kept = append(kept, wait.ObjectName(o.info)+" is not deleted: "+why)
+			continue
+		}
+		deleted.Append(o.info)
 	}
 	return deleted, kept, nil
 }
@@ -356,6 +374,10 @@ func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept
 		// Helm decides by the manifest, not by the live object.
 		if keeps(info.Object) {
 			kept = append(kept, fmt.Sprintf("%s is kept, as its annotation %s asks", wait.ObjectName(info), kube.ResourcePolicyAnno))
+			return false
+		}
+		if why := f.deletion.whyProtected(info); why != "" {
+			kept = append(kept, fmt.Sprintf("%s is not deleted: %s", wait.ObjectName(info), why))
 			return false
 		}
 		return true

@@ -87,7 +87,7 @@ func (l *Leftovers) DeleteHook(manifest, prefix string) error {
 		if live == nil || !strings.HasPrefix(attemptOf(live), prefix) {
 			continue
 		}
-		if _, err := l.deletion.delete(info, metav1.DeletePropagationBackground); err != nil {
+		if _, err := l.deletion.delete(info, metav1.DeletePropagationBackground, ""); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (l *Leftovers) uninstall(manifest string, list kube.ResourceList) kube.Reso
 	if !l.uninstalls || len(list) > 0 && isHook(list[0]) {
 		return list
 	}
-	return l.withoutOthers(l.withLeftovers(manifest, list))
+	return l.withoutOthers(l.withLeftovers(manifest, l.deletion.unprotected(list)))
 }
 
 // withoutOthers returns the objects that no other release owns by now. The others are deleted by that
@@ -198,9 +198,9 @@ func (l *Leftovers) withoutOthers(list kube.ResourceList) kube.ResourceList {
 	var ours kube.ResourceList
 	for i, live := range l.readAll(all) {
 		if live.err == nil && live.object != nil {
-			if owner := l.deletion.owner(list[i], live.object); owner != "" {
-				l.log("not deleted: %s", owner)
-				l.deletion.keep(owner)
+			if why := l.deletion.whyOwned(list[i], live.object); why != "" {
+				l.log("%s is not deleted: %s", wait.ObjectName(list[i]), why)
+				l.deletion.keep(list[i], why)
 				continue
 			}
 		}
@@ -275,10 +275,15 @@ func (l *Leftovers) readAll(leftovers []*leftover) []lookup {
 // mayDelete reports whether a live object is deleted, and logs the reason.
 func (l *Leftovers) mayDelete(o *leftover, live lookup) bool {
 	why := o.describe(live.object).WhyKept(l.us)
+	if why == "" {
+		if why = l.deletion.whyProtected(o.info); why != "" {
+			l.deletion.keep(o.info, why)
+		}
+	}
 	if why != "" {
 		l.log("%s is not deleted: %s", wait.ObjectName(o.info), why)
 		if _, other := l.deletion.ownership.ofOther(live.object); other {
-			l.deletion.keep(wait.ObjectName(o.info) + ": " + why)
+			l.deletion.keep(o.info, why)
 		}
 		return false
 	}

@@ -6,6 +6,7 @@ package planning
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -27,21 +28,45 @@ func changeOf(s apply.State, replaces bool, redact func(string) string) (c v1alp
 		return c, true, nil
 	case !s.Exists:
 		c.Change = v1alpha1.ChangeCreate
-		return c, true, nil
+		c.Fields, err = contentOfNew(s, redact)
+		return c, true, err
 	case replaces:
 		c.Change = v1alpha1.ChangeReplace
 	}
 	if s.Live == nil || s.Answer == nil {
 		return c, true, nil
 	}
-	fields, err := drift.Answered(s.Live, s.Answer, redact)
+	c.Fields, err = fieldsOf(s, s.Live, s.Answer, redact)
+	return c, len(c.Fields) > 0, err
+}
+
+// contentOfNew returns the fields of an object that is created, as the manifest has them. The answer to
+// the dry run, if there is one, shows the keys of its lists.
+func contentOfNew(s apply.State, redact func(string) string) ([]v1alpha1.PlanField, error) {
+	manifest, ok := s.Info.Object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, nil
+	}
+	object := manifest.DeepCopy()
+	object.SetManagedFields(nil)
+	if s.Answer != nil {
+		object.SetManagedFields(s.Answer.GetManagedFields())
+	}
+	nothing := &unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind()}}
+	return fieldsOf(s, nothing, object, redact)
+}
+
+// fieldsOf returns the fields that differ between two forms of an object.
+func fieldsOf(s apply.State, was, is *unstructured.Unstructured, redact func(string) string) ([]v1alpha1.PlanField, error) {
+	differing, err := drift.Answered(was, is, redact)
 	if err != nil {
-		return c, false, fmt.Errorf("%s: %w", wait.ObjectName(s.Info), err)
+		return nil, fmt.Errorf("%s: %w", wait.ObjectName(s.Info), err)
 	}
-	for _, f := range fields {
-		c.Fields = append(c.Fields, v1alpha1.PlanField{Path: f.Path, From: f.Have, To: f.Want, TakenFrom: f.Manager})
+	var all []v1alpha1.PlanField
+	for _, f := range differing {
+		all = append(all, v1alpha1.PlanField{Path: f.Path, From: f.Have, To: f.Want, TakenFrom: f.Manager})
 	}
-	return c, len(fields) > 0, nil
+	return all, nil
 }
 
 // objectOf returns a change without its kind. An object that is about to be named has the beginning of

@@ -10,11 +10,13 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
@@ -27,6 +29,8 @@ type Changes struct {
 	Unchanged     int
 	Images        []v1alpha1.PlanImage
 	Warnings      []string
+	// Undefined are the kinds whose CRDs are deleted.
+	Undefined []apischema.GroupKind
 }
 
 // Creation is an install or upgrade.
@@ -38,9 +42,11 @@ type Creation struct {
 	// Policy is how CRDs are applied, on the server or not.
 	Policy         helmv2.CRDsPolicy
 	CRDsServerSide bool
-	// Hooks is true if hooks run; Event is that of the hooks before the objects.
+	// Hooks is true if hooks run; Event is that of the hooks before the objects, and After that of the
+	// hooks after them.
 	Hooks bool
 	Event helmrelease.HookEvent
+	After helmrelease.HookEvent
 	// CheckAll is true if also the objects of Base may be of other releases.
 	CheckAll bool
 	// All is true if also the objects are applied that Base contains in the same form.
@@ -88,7 +94,31 @@ func Created(f *apply.Forecast, c Creation) (*Changes, error) {
 		found.add(unserved(o))
 	}
 	found.Unchanged += len(next) - changed
-	return found, found.addPruned(f, previous, next)
+	var byHooks kube.ResourceList
+	if c.Hooks {
+		if byHooks, err = found.addReplaced(f, c.Text.Hooks, nil, c.Event, c.After); err != nil {
+			return nil, err
+		}
+	}
+	return found, found.addPruned(f, previous, next, byHooks)
+}
+
+// addReplaced adds the live objects that hooks would replace, and returns them.
+func (c *Changes) addReplaced(f *apply.Forecast, hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) (kube.ResourceList, error) {
+	found, err := f.ReplacedByHooks(hooks, deleted, events...)
+	if err != nil {
+		return nil, err
+	}
+	var list kube.ResourceList
+	for _, t := range found {
+		change := objectOf(t.Info)
+		if change.Change, change.Destructive, change.Reason = v1alpha1.ChangeReplace, true, "by hook "+t.Hook; t.Refused != "" {
+			change.Change, change.Destructive, change.Reason = v1alpha1.ChangeRefused, false, t.Refused
+		}
+		c.add(change)
+		list.Append(t.Info)
+	}
+	return list, nil
 }
 
 // add adds a change of an object.
@@ -97,6 +127,10 @@ func (c *Changes) add(change v1alpha1.PlanChange) { c.Objects = append(c.Objects
 // addStates adds the changes of objects to a list, and returns their number.
 func (c *Changes) addStates(states []apply.State, replaces bool, redact func(string) string, to *[]v1alpha1.PlanChange) (changed int, err error) {
 	for _, s := range states {
+		if s.Kept != "" {
+			c.Warnings = append(c.Warnings, wait.ObjectName(s.Info)+" is not replaced: "+s.Kept)
+			continue
+		}
 		change, changes, err := changeOf(s, replaces, redact)
 		if err != nil {
 			return changed, err
@@ -129,17 +163,18 @@ func (c *Changes) addCRDs(f *apply.Forecast, of Creation) (kube.ResourceList, er
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.addStates(states, !of.CRDsServerSide, f.Redact, &c.CRDs)
+	// The schema of a CRD that exists is replaced, by a PUT or not.
+	_, err = c.addStates(states, true, f.Redact, &c.CRDs)
 	return crds, err
 }
 
-// addPruned adds the objects that the upgrade would delete.
-func (c *Changes) addPruned(f *apply.Forecast, previous, next kube.ResourceList) error {
+// addPruned adds the objects that the upgrade would delete, apart from those that hooks replace.
+func (c *Changes) addPruned(f *apply.Forecast, previous, next, byHooks kube.ResourceList) error {
 	deleted, kept, err := f.Pruned(previous, next)
 	if err != nil {
 		return err
 	}
-	c.addDeleted(deleted)
+	c.addDeleted(deleted.Difference(byHooks))
 	c.Warnings = append(c.Warnings, kept...)
 	c.addSkipped(f)
 	return nil
@@ -150,6 +185,9 @@ func (c *Changes) addDeleted(list kube.ResourceList) {
 		change := objectOf(info)
 		change.Change, change.Destructive = v1alpha1.ChangeDelete, true
 		c.add(change)
+		if kind, defines := apply.DefinedKind(info); defines {
+			c.Undefined = append(c.Undefined, kind)
+		}
 	}
 }
 
@@ -190,11 +228,14 @@ func contentOf(list kube.ResourceList) changes.Manifest {
 }
 
 // Uninstalled returns what the uninstall of a release would change. Manifest is that of its newest
-// revision.
-func Uninstalled(f *apply.Forecast, manifest string) (*Changes, kube.ResourceList, error) {
+// revision, and hooks are those that run.
+func Uninstalled(f *apply.Forecast, manifest string, hooks []*helmrelease.Hook) (*Changes, kube.ResourceList, error) {
 	found := &Changes{}
 	deleted, kept, err := f.Uninstalled(manifest)
 	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := found.addReplaced(f, hooks, deleted, helmrelease.HookPreDelete, helmrelease.HookPostDelete); err != nil {
 		return nil, nil, err
 	}
 	found.addDeleted(deleted)
@@ -215,8 +256,17 @@ func HooksOf(hooks []*helmrelease.Hook, events ...helmrelease.HookEvent) []v1alp
 			}
 		}
 		if len(of) > 0 {
-			all = append(all, v1alpha1.PlanHook{Name: h.Name, Events: of})
+			all = append(all, v1alpha1.PlanHook{APIVersion: apiVersionOf(h), Kind: h.Kind, Name: h.Name, Events: of})
 		}
 	}
 	return all
+}
+
+// apiVersionOf returns the API version of a hook; empty if its manifest cannot be parsed.
+func apiVersionOf(h *helmrelease.Hook) string {
+	var o metav1.TypeMeta
+	if bounded.Manifest().Unmarshal([]byte(h.Manifest), &o) != nil {
+		return ""
+	}
+	return o.APIVersion
 }

@@ -43,6 +43,15 @@ func (r Redactor) Text(s string) string {
 	return r.own.redact(r.given.Text(s))
 }
 
+// Texts returns texts without secrets.
+func (r Redactor) Texts(all []string) []string {
+	var clean []string
+	for _, s := range all {
+		clean = append(clean, r.Text(s))
+	}
+	return clean
+}
+
 // Error returns err if its text contains no secret. Otherwise it returns an error with the
 // redacted text, which wraps no error: that would contain the secret.
 func (r Redactor) Error(err error) error {

@@ -24,6 +24,9 @@ type Checks struct {
 	// Next is called with the new revision, and Read with the revisions that Helm reads.
 	Next func(next *helmrelease.Release)
 	Read func(all ...*helmrelease.Release)
+	// Start is called with the newest revision when an uninstall begins or is resumed, before it changes
+	// anything. It may refuse that.
+	Start func(newest *helmrelease.Release) error
 	// Choose is called with the number of the last revision.
 	Choose func(last int)
 	// Limit may refuse the new revision for the size of its record, and Check for other reasons.
@@ -244,6 +247,11 @@ func (g *Gate) workOn(all []*helmrelease.Release) error {
 		return nil
 	}
 	i := newestOf(all)
+	if g.Start != nil {
+		if err := g.Start(all[i]); err != nil {
+			return err
+		}
+	}
 	a, err := g.AttemptOn(all[i].Version)
 	if err != nil {
 		return err

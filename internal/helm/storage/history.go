@@ -254,7 +254,7 @@ func toRevision(rls *helmrelease.Release, annotations map[string]string) release
 	case attempt == nil:
 	case attempt.Action == helmv2.ActionTest:
 		rev.TestRequest = attempt.Request
-	case attempt.Action == helmv2.ActionInstall, attempt.Action == helmv2.ActionUpgrade:
+	case attempt.Action == helmv2.ActionInstall, attempt.Action == helmv2.ActionUpgrade, attempt.Action == helmv2.ActionRollback:
 		rev.Plan = attempt.Plan
 	}
 	// Stored values came from JSON, so they can become JSON again.
