@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/request"
 )
 
@@ -164,12 +167,14 @@ func resumeCommand(s *Session) *cobra.Command {
 }
 
 func rollbackCommand(s *Session) *cobra.Command {
-	until := ""
+	until, yes := "", false
 	cmd := &cobra.Command{
 		Use:   "rollback NAME REVISION",
 		Short: "Roll a release back to a revision, and hold it there",
 		Long: "Rolls a release back to a stored revision, and holds it there: changes of the spec have no effect until the annotation " +
-			"pintle.dev/rollback-to is removed, or its time is over.",
+			"pintle.dev/rollback-to is removed, or its time is over.\n\n" +
+			"Shows what the rollback would change, with the rights of the user: it reads Helm's records and sends dry runs. If data may " +
+			"be lost, or if that cannot be shown, --yes is required. Objects that a policy protects are kept.",
 		Example: "  # Go back to revision 3 until the revert has arrived\n" +
 			"  kubectl pintle rollback web 3 --until 2h\n\n" +
 			"  # Follow the spec again\n" +
@@ -177,14 +182,70 @@ func rollbackCommand(s *Session) *cobra.Command {
 		Args: cobra.ExactArgs(2),
 	}
 	cmd.Flags().StringVar(&until, "until", "", "When the hold ends: a time in RFC 3339, or a duration such as 2h. Empty means never.")
-	return s.actCommand(cmd, func(_ *helmv2.HelmRelease, args []string) (request.Request, error) {
-		revision, err := strconv.Atoi(args[1])
-		if err != nil || revision < 1 {
-			return request.Request{}, fmt.Errorf("%q is no number of a revision: see kubectl pintle history %s", args[1], args[0])
-		}
+	cmd.Flags().BoolVar(&yes, "yes", false, "Roll back even if data may be lost, or if what the rollback would change cannot be shown.")
+	revision := 0
+	s.actCommand(cmd, func(*helmv2.HelmRelease, []string) (request.Request, error) {
 		end, err := s.timeOf(until)
 		return request.Rollback(revision, end, s.Now()), err
 	})
+	act := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if revision, err = strconv.Atoi(args[1]); err != nil || revision < 1 {
+			return fmt.Errorf("%q is no number of a revision: see kubectl pintle history %s", args[1], args[0])
+		}
+		if err := s.confirmRollback(cmd.Context(), args[0], revision, yes); err != nil {
+			return err
+		}
+		return act(cmd, args)
+	}
+	return cmd
+}
+
+// confirmRollback shows what a rollback would change. It returns an error if the revision is not stored,
+// and, without the consent of the user, if data may be lost or the changes cannot be shown.
+func (s *Session) confirmRollback(ctx context.Context, name string, revision int, yes bool) error {
+	c, err := s.connect()
+	if err != nil {
+		return err
+	}
+	hr, err := c.reader.Release(ctx, c.namespace, name)
+	if err != nil {
+		return err
+	}
+	stored, err := c.reader.IsStored(ctx, hr, revision)
+	if err == nil && !stored {
+		return fmt.Errorf("revision %d of %s/%s is not stored, and nothing was requested: see kubectl pintle history %s", revision, hr.Namespace, hr.Name, hr.Name)
+	}
+	var found view.Diff
+	if err == nil {
+		found, err = s.rollbackDiff(ctx, c, hr, revision)
+	}
+	switch lost := found.Destroyed(); {
+	case err != nil && yes:
+		_, err = fmt.Fprintf(s.ErrOut, "what the rollback changes cannot be shown: %s\n", text.Clean(err.Error()))
+		return err
+	case err != nil:
+		return fmt.Errorf("what the rollback would change cannot be shown, and nothing was requested: %w; --yes requests it nevertheless", err)
+	case len(lost) > 0 && !yes:
+		return fmt.Errorf("the rollback would delete %s, and nothing was requested; --yes requests it", strings.Join(lost, ", "))
+	}
+	return nil
+}
+
+// rollbackDiff returns and prints what a rollback would change.
+func (s *Session) rollbackDiff(ctx context.Context, c *connection, hr *helmv2.HelmRelease, revision int) (view.Diff, error) {
+	d := &diffing{Session: s}
+	q := diff.Query{Reader: c, Release: hr}
+	_, stop, err := d.connectDiffer(c, &q, nil)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	defer stop()
+	found, err := d.differ.Rollback(ctx, q, revision)
+	if err != nil {
+		return found, err
+	}
+	return found, text.Diff(s.ErrOut, found, text.Style{})
 }
 
 func testCommand(s *Session) *cobra.Command {

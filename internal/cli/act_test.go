@@ -44,11 +44,11 @@ func TestAct(t *testing.T) {
 		"resume": {nil, []string{"resume reports -n finance"}},
 		"rollback": {
 			[]metav1.Condition{{Type: helmv2.ConditionRolledBack, Status: "True", Reason: helmv2.ReasonRolledBack, Message: "held at revision 4 (annotation pintle.dev/rollback-to) until 2026-01-02T17:00:00Z"}},
-			[]string{"rollback web 4 --until 2h", "rollback web four", "rollback web"},
+			[]string{"rollback web 4 --until 2h", "rollback web 3", "rollback web 3 --yes", "rollback web 40", "rollback web 40 --yes", "rollback web 2", "rollback web 2 --yes", "rollback web four", "rollback web"},
 		},
 		"rollback-refused": {
-			[]metav1.Condition{{Type: helmv2.ConditionRolledBack, Status: "False", Reason: helmv2.ReasonRollbackRefused, Message: "revision 40 is not stored"}},
-			[]string{"rollback web 40"},
+			[]metav1.Condition{{Type: helmv2.ConditionRolledBack, Status: "False", Reason: helmv2.ReasonRollbackRefused, Message: "revision 4 has failed"}},
+			[]string{"rollback web 4"},
 		},
 		"test": {
 			[]metav1.Condition{{Type: helmv2.ConditionTestSuccess, Status: "True", Reason: helmv2.ReasonTestSucceeded, Message: "1 test hook completed successfully"}},
@@ -57,7 +57,7 @@ func TestAct(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "cluster.yaml")
-			w.react = answer(tc.changes...)
+			w.react, w.stored, w.differ = answer(tc.changes...), records, &fakeDiffer{}
 			w.golden(name, tc.commands...)
 		})
 	}

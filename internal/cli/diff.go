@@ -38,6 +38,7 @@ type differ interface {
 	Desired(ctx context.Context, q diff.Query) (view.Diff, error)
 	Proposed(ctx context.Context, q diff.Query) (view.Diff, error)
 	Revision(ctx context.Context, q diff.Query, version int) (view.Diff, error)
+	Rollback(ctx context.Context, q diff.Query, version int) (view.Diff, error)
 	Drift(ctx context.Context, q diff.Query) (view.Diff, error)
 }
 

@@ -63,6 +63,20 @@ func (f *fakeDiffer) Revision(_ context.Context, q diff.Query, version int) (vie
 	}, f.err
 }
 
+func (f *fakeDiffer) Rollback(_ context.Context, q diff.Query, version int) (view.Diff, error) {
+	f.record(fmt.Sprint("rollback ", version), q)
+	d := view.Diff{
+		Namespace: "apps", Name: "web", Action: "Rollback", Why: fmt.Sprint("to revision ", version),
+		From: &v1alpha1.PlanRevision{Revision: 5, Chart: "web@1.3.0"}, To: &v1alpha1.PlanRevision{Revision: 3, Chart: "web@1.2.0"},
+		Objects: []view.ObjectDiff{{Object: deployment(), Change: view.DiffChanged, Fields: []view.FieldDiff{{Path: ".spec.replicas", From: "5", To: "3"}}}},
+	}
+	if version == 3 {
+		claim := view.Object{Version: "v1", Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "cache"}
+		d.Objects = append(d.Objects, view.ObjectDiff{Object: claim, Change: view.DiffDeleted, Destructive: true})
+	}
+	return d, f.err
+}
+
 func (f *fakeDiffer) Drift(_ context.Context, q diff.Query) (view.Diff, error) {
 	f.record("drift", q)
 	return view.Diff{

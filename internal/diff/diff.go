@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -124,6 +125,23 @@ func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff,
 	if len(f.All) > 0 {
 		facts.Action, facts.Why = "Rollback", fmt.Sprintf("live objects differ from revision %d", version)
 	}
+	return view.DiffOf(facts), nil
+}
+
+// Rollback returns what a rollback to a stored revision would change.
+func (d *Differ) Rollback(ctx context.Context, q Query, version int) (view.Diff, error) {
+	s, err := d.subject(ctx, q, false)
+	if err != nil {
+		return view.Diff{}, err
+	}
+	job := s.job(release.Rollback{Timeout: s.want.Policy.RollbackTimeout, Version: version, Hold: true})
+	job.Desired.Target = release.ObservedTarget(s.in)
+	f, err := d.runner.Forecast(ctx, s.conn, job, helm.PlanRequest{Action: v1alpha1.PlanRollback, Layers: s.layers()})
+	if err != nil {
+		return view.Diff{}, err
+	}
+	facts := s.facts(f)
+	facts.Action, facts.Why = string(v1alpha1.PlanRollback), fmt.Sprintf("to revision %d", version)
 	return view.DiffOf(facts), nil
 }
 

@@ -47,6 +47,17 @@ type Diff struct {
 // Differs reports whether an action would be done, or live objects have drifted.
 func (d *Diff) Differs() bool { return d.Action != "" || len(d.Drifted) > 0 }
 
+// Destroyed returns the names of the objects whose data may be lost.
+func (d *Diff) Destroyed() []string {
+	var names []string
+	for _, o := range d.Objects {
+		if o.Destructive {
+			names = append(names, o.String())
+		}
+	}
+	return names
+}
+
 // The changes of an ObjectDiff.
 const (
 	DiffCreated  = "created"
@@ -64,8 +75,10 @@ type ObjectDiff struct {
 	Fields []FieldDiff `json:"fields,omitempty"`
 	// Lines are those of a unified diff of the rendered manifests, for objects that are created.
 	Lines []string `json:"lines,omitempty"`
-	// Reason is the reason of a refusal.
+	// Reason is the reason of a refusal, or what replaces the object.
 	Reason string `json:"reason,omitempty"`
+	// Destructive is true if data may be lost.
+	Destructive bool `json:"destructive,omitempty"`
 }
 
 // FieldDiff is a field that would change. Values are compact JSON, and empty if there is none.
@@ -109,7 +122,8 @@ func DiffOf(f DiffFacts) Diff {
 	for i := range f.Changes {
 		o := objectDiff(f.Changes[i])
 		if o.Change == DiffCreated {
-			o.Lines = cmpLines(rendered, o.Object)
+			// The lines show the content.
+			o.Lines, o.Fields = cmpLines(rendered, o.Object), nil
 		}
 		if o.Change == DiffRefused {
 			d.Problems = append(d.Problems, o.String()+": "+or(o.Reason, "it is refused"))
@@ -155,7 +169,7 @@ func objectDiff(c v1alpha1.PlanChange) ObjectDiff {
 	if g, v, ok := strings.Cut(c.APIVersion, "/"); ok {
 		group, version = g, v
 	}
-	o := ObjectDiff{Object: Object{Group: group, Version: version, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}, Reason: c.Reason}
+	o := ObjectDiff{Object: Object{Group: group, Version: version, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}, Reason: c.Reason, Destructive: c.Destructive}
 	switch c.Change {
 	case v1alpha1.ChangeCreate:
 		o.Change = DiffCreated

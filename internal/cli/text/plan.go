@@ -37,13 +37,21 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 		return fmt.Sprintf("%s, container %s: %s to %s", image.Object, image.Container, or(image.From), or(image.To))
 	})
 	section(&b, "Values", len(p.Values), func(i int) string { return p.Values[i].Key + " (" + p.Values[i].Layer + ")" })
-	section(&b, "Hooks", len(p.Hooks), func(i int) string { return p.Hooks[i].Name + " (" + strings.Join(p.Hooks[i].Events, ", ") + ")" })
+	section(&b, "Hooks", len(p.Hooks), func(i int) string { return hookOf(p.Hooks[i]) + " (" + strings.Join(p.Hooks[i].Events, ", ") + ")" })
 	section(&b, "Warnings", len(p.Warnings), func(i int) string { return p.Warnings[i] })
 	if p.Omitted > 0 {
 		fmt.Fprintf(&b, "\nEntries left out, because the plan is too large: %d\n", p.Omitted)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// hookOf names a hook. Plans of older controllers have no kinds.
+func hookOf(h v1alpha1.PlanHook) string {
+	if h.Kind == "" {
+		return h.Name
+	}
+	return h.Kind + " " + h.Name
 }
 
 func changes(b *strings.Builder, title string, all []v1alpha1.PlanChange, style Style) {

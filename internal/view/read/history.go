@@ -101,6 +101,15 @@ func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Re
 	return all, nil
 }
 
+// IsStored reports whether a revision of a release is stored.
+func (r *Reader) IsStored(ctx context.Context, hr *helmv2.HelmRelease, version int) (bool, error) {
+	if err := Here(hr); err != nil {
+		return false, err
+	}
+	stored, err := r.Stored(ctx, r.target(hr), version)
+	return stored != nil, err
+}
+
 // readRecord reads the content of a record whose metadata is known.
 func (r *Reader) readRecord(ctx context.Context, target release.Target, item *metav1.PartialObjectMetadata, record *view.Record) {
 	switch stored, err := r.Stored(ctx, target, record.Version); {
