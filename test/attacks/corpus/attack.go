@@ -16,6 +16,7 @@
 //	kubeconfigs.go    kubeconfigs, and those of hostile API servers
 //	servers.go        hostile API servers
 //	records.go        forged release records
+//	hooks.go          hooks that would delete live objects
 //	texts.go          parts of charts, and texts that are larger than they look
 //	attack.go         Attack and Outcome
 package corpus
