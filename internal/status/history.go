@@ -149,12 +149,13 @@ func knownHistory(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
 	return refreshed
 }
 
-// unrecorded returns the revisions of this HelmRelease that are newer than a history.
+// unrecorded returns the revisions of this HelmRelease that are newer than a history, and of the same
+// life of the release as the newest one.
 func unrecorded(history helmv2.Snapshots, in release.Input) []release.Revision {
 	var made []release.Revision
-	last := release.Latest(history)
+	newest, last := in.Observed.Newest(), release.Latest(history)
 	for _, r := range in.Observed.Revisions {
-		if r.Owner == in.Desired.UID && (last == nil || r.Version > last.Version) {
+		if r.Owner == in.Desired.UID && r.FirstDeployed.Equal(newest.FirstDeployed) && (last == nil || r.Version > last.Version) {
 			made = append(made, r)
 		}
 	}
