@@ -130,9 +130,72 @@ var (
 // WebhookDenied reports whether an admission webhook denied the request.
 func WebhookDenied(a Answer) bool { return denied.MatchString(a.Message) }
 
-// QuotaExceeded reports whether an object exceeds a ResourceQuota.
-func QuotaExceeded(a Answer) bool {
-	return a.Code == http.StatusForbidden && strings.Contains(a.Message, "exceeded quota")
+// Denial is why the API server denies a valid object to a client that may write it. The denial may
+// depend on other objects, so that the same request may be allowed later in the same action.
+type Denial int
+
+const (
+	// NoDenial is any other answer. It depends on the object and on the client alone.
+	NoDenial Denial = iota
+	// DeniedByWebhook is a denial by an admission webhook.
+	DeniedByWebhook
+	// DeniedByPolicy is a denial by a ValidatingAdmissionPolicy.
+	DeniedByPolicy
+	// DeniedByPodSecurity is a denial by the Pod Security Standard of the namespace.
+	DeniedByPodSecurity
+	// DeniedByQuota is a denial because a ResourceQuota is used up.
+	DeniedByQuota
+	// DeniedByLimits is a denial because a ResourceQuota requires limits, which a LimitRange may set.
+	DeniedByLimits
+	// DeniedByAllocation is a denial because another object holds a port or an address of a Service.
+	DeniedByAllocation
+)
+
+// DenialOf returns the denial in an answer. docs/spec/install-upgrade.md has its table.
+func DenialOf(a Answer) Denial {
+	if WebhookDenied(a) {
+		return DeniedByWebhook
+	}
+	if slices.ContainsFunc(a.Causes, func(c metav1.StatusCause) bool { return strings.HasPrefix(c.Message, deniesPolicy) }) {
+		return DeniedByPolicy
+	}
+	if allocated(a) {
+		return DeniedByAllocation
+	}
+	if a.Reason != metav1.StatusReasonForbidden {
+		return NoDenial
+	}
+	found := forbidden.FindStringSubmatch(a.Message)
+	if found == nil {
+		return NoDenial
+	}
+	switch found[1] {
+	case deniesPodSecurity:
+		return DeniedByPodSecurity
+	case lacksLimits:
+		return DeniedByLimits
+	}
+	return DeniedByQuota
+}
+
+// Beginnings of the reasons of admission plugins.
+const (
+	deniesPolicy      = "ValidatingAdmissionPolicy '"
+	deniesPodSecurity = "violates PodSecurity "
+	lacksLimits       = "failed quota: "
+)
+
+// forbidden matches the message about an object that Pod Security or a ResourceQuota denies.
+var forbidden = regexp.MustCompile(`^[^ ]+(?: "[^"]*")? is forbidden: (` + deniesPodSecurity + `|` + lacksLimits +
+	`|exceeded quota: |status unknown for quota: |insufficient quota to )`)
+
+// allocated reports whether all causes of an answer are ports and addresses that other Services
+// hold. A port out of range has a cause for the same field.
+func allocated(a Answer) bool {
+	return a.Reason == metav1.StatusReasonInvalid && len(a.Causes) > 0 && !slices.ContainsFunc(a.Causes, func(c metav1.StatusCause) bool {
+		given := strings.HasSuffix(c.Field, ".nodePort") || strings.HasPrefix(c.Field, "spec.clusterIP")
+		return !given || !strings.HasSuffix(c.Message, " is already allocated")
+	})
 }
 
 // NoDryRun reports whether the API server cannot dry-run a request: an admission webhook has side

@@ -16,7 +16,7 @@ import (
 )
 
 // TestRecordedAnswers: recorded answers of a real API server have the expected classes. TestAnswers
-// in test/integration records them.
+// and TestDenials in test/integration record them.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/answers.json")
@@ -31,9 +31,17 @@ func TestRecordedAnswers(t *testing.T) {
 	if err := json.Unmarshal(raw, &all); err != nil || len(all) < 15 {
 		t.Fatalf("%d answers, %v", len(all), err)
 	}
+	denials := map[string]Denial{
+		"WebhookDenies": DeniedByWebhook, "DeniedByWebhook": DeniedByWebhook, "DeniedByPolicy": DeniedByPolicy,
+		"DeniedByPodSecurity": DeniedByPodSecurity, "DeniedByQuota": DeniedByQuota, "DeniedByLimits": DeniedByLimits,
+		"DeniedPort": DeniedByAllocation, "DeniedAddress": DeniedByAllocation,
+	}
 	for _, a := range all {
 		if got := Classify(AnswerOf(&apierrors.StatusError{ErrStatus: a.Answer})); got != a.Class {
 			t.Errorf("%s: the class is %d, want %d", a.Name, got, a.Class)
+		}
+		if got := DenialOf(AnswerOf(&apierrors.StatusError{ErrStatus: a.Answer})); got != denials[a.Name] {
+			t.Errorf("%s: the denial is %d, want %d", a.Name, got, denials[a.Name])
 		}
 		if got := PatchMismatch(AnswerOf(&apierrors.StatusError{ErrStatus: a.Answer})); got != (a.Name == "PatchTestFails") {
 			t.Errorf("%s: a patch that does not apply is %t", a.Name, got)
@@ -85,5 +93,48 @@ func TestOutageOf(t *testing.T) {
 	}
 	if err := errors.New("other"); OutageOf(err) != nil || IsTransient(err) || OutageOf(nil) != nil {
 		t.Error("another error is an outage")
+	}
+}
+
+// TestDenialOf: denials that may depend on other objects are known by their causes, or by the fixed
+// beginnings of their messages. Rights and validation never depend on other objects.
+func TestDenialOf(t *testing.T) {
+	t.Parallel()
+	forbidden := func(message string) Answer {
+		return Answer{Code: 403, Reason: metav1.StatusReasonForbidden, Message: message}
+	}
+	invalid := func(causes ...metav1.StatusCause) Answer {
+		return Answer{Code: 422, Reason: metav1.StatusReasonInvalid, Message: "it is invalid", Causes: causes}
+	}
+	cause := func(field, message string) metav1.StatusCause {
+		return metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: field, Message: message}
+	}
+	const taken = "Invalid value: 30080: provided port is already allocated"
+	for name, tc := range map[string]struct {
+		answer Answer
+		want   Denial
+	}{
+		"Webhook":         {Answer{Code: 400, Message: `admission webhook "a.example.com" denied the request: no`}, DeniedByWebhook},
+		"WebhookInvalid":  {Answer{Code: 422, Reason: metav1.StatusReasonInvalid, Message: `admission webhook "a.example.com" denied the request: no`}, DeniedByWebhook},
+		"Policy":          {Answer{Code: 422, Reason: metav1.StatusReasonInvalid, Causes: []metav1.StatusCause{{Message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"}}}, DeniedByPolicy},
+		"PodSecurity":     {forbidden(`pods "a" is forbidden: violates PodSecurity "restricted:latest": privileged`), DeniedByPodSecurity},
+		"Quota":           {forbidden(`pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`), DeniedByQuota},
+		"QuotaOfGroup":    {forbidden(`widgets.example.com "a" is forbidden: exceeded quota: q, requested: count/widgets.example.com=1`), DeniedByQuota},
+		"QuotaWithLimits": {forbidden(`pods "a" is forbidden: failed quota: q: must specify limits.cpu for: c`), DeniedByLimits},
+		"Port":            {invalid(cause("spec.ports[0].nodePort", taken)), DeniedByAllocation},
+		"Address":         {invalid(cause("spec.clusterIPs[0]", `Invalid value: ["10.0.0.10"]: failed to allocate IP 10.0.0.10: provided IP is already allocated`)), DeniedByAllocation},
+		"PortOutOfRange":  {invalid(cause("spec.ports[0].nodePort", "Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767")), NoDenial},
+		"PortAndName":     {invalid(cause("spec.ports[0].nodePort", taken), cause("spec.ports[0].name", "Required value")), NoDenial},
+		"OtherField":      {invalid(cause("spec.host", "Invalid value: it is already allocated")), NoDenial},
+		"Invalid":         {invalid(), NoDenial},
+		"Rights":          {forbidden(`pods is forbidden: User "exceeded quota: " cannot create resource "pods" in API group "" in the namespace "prod"`), NoDenial},
+		"Quoted":          {forbidden(`pods "a" is forbidden: it violates PodSecurity "restricted"`), NoDenial},
+		"Terminating":     {forbidden(`pods "a" is forbidden: unable to create new content in namespace prod because it is being terminated`), NoDenial},
+		"Unreachable":     {Answer{Code: 500, Message: `Internal error occurred: failed calling webhook "a.example.com": timeout`}, NoDenial},
+		"None":            {Answer{Err: errors.New("reset")}, NoDenial},
+	} {
+		if got := DenialOf(tc.answer); got != tc.want {
+			t.Errorf("%s: the denial is %d, want %d", name, got, tc.want)
+		}
 	}
 }

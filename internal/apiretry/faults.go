@@ -88,7 +88,7 @@ func (f *Faults) settling(server string, now time.Time) bool {
 
 // mayBeGranted reports whether an API server denied a request because it has not read all roles.
 func (r *Retrier) mayBeGranted(a Answer, now time.Time) bool {
-	return a.Code == http.StatusForbidden && !WebhookDenied(a) && !QuotaExceeded(a) && r.options.Faults.settling(r.options.Server, now)
+	return a.Code == http.StatusForbidden && DenialOf(a) == NoDenial && r.options.Faults.settling(r.options.Server, now)
 }
 
 // fromNoServer reports whether a request has not reached an API server: it has no answer, or that of

@@ -298,7 +298,7 @@ func (f *Forecast) decide(s *State, err error) error {
 		// The API server has validated the object before.
 	case undecided(err):
 		return err
-	case f.old != nil && endsWithOld(s.Info, err), !e.block(s.Info, err):
+	case f.old != nil && endsWithOld(err), !e.block(s.Info, err):
 		s.Unknown = describeError(s.Info, err)
 	default:
 		s.Refused = describeError(s.Info, err)

@@ -20,7 +20,6 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -196,7 +195,7 @@ func (t *TargetCheck) answer(request string, info *resource.Info, err error) err
 		return nil
 	case undecided(err):
 		return fmt.Errorf("%s: %w", request, err)
-	case endsWithOld(info, err), !e.block(info, err):
+	case endsWithOld(err), !e.block(info, err):
 		logr.FromContextOrDiscard(t.ctx).Info("the target denies a dry run, which the uninstall or the install may end",
 			"request", request, "cause", t.Redact(err.Error()))
 		return nil
@@ -222,24 +221,13 @@ func undecided(err error) bool {
 
 // endsWithOld reports whether the uninstall of the old release may remove the reason of a denial:
 // its objects use the quota, hold the port or address, or configure the webhook.
-func endsWithOld(info *resource.Info, err error) bool {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
-		return false
+func endsWithOld(err error) bool {
+	switch apiretry.DenialOf(apiretry.AnswerOf(err)) {
+	case apiretry.DeniedByQuota, apiretry.DeniedByWebhook, apiretry.DeniedByAllocation:
+		return true
+	case apiretry.NoDenial, apiretry.DeniedByPolicy, apiretry.DeniedByPodSecurity, apiretry.DeniedByLimits:
 	}
-	said := apiretry.AnswerOf(err)
-	return apiretry.QuotaExceeded(said) || apiretry.WebhookDenied(said) || allocated(info, answer.Status())
-}
-
-// allocated reports whether all causes of an error are ports and addresses of a Service.
-func allocated(info *resource.Info, status metav1.Status) bool {
-	if info.Mapping == nil || info.Mapping.GroupVersionKind.GroupKind() != (apischema.GroupKind{Kind: "Service"}) ||
-		status.Details == nil || len(status.Details.Causes) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool {
-		return !strings.HasSuffix(c.Field, ".nodePort") && !strings.HasPrefix(c.Field, "spec.clusterIP") && c.Field != "spec.healthCheckNodePort"
-	})
+	return false
 }
 
 // without returns a manifest without the objects of some kinds. They cannot be built before their
