@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -149,6 +150,7 @@ func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *in
 		KeepChartVersions:    o.Gates.DisableChartDigestTracking,
 		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
 		DependencyRetry:      o.RequeueDependency,
+		RefuseDenials:        o.DryRunDenials == string(v1alpha1.DryRunDenialsRefuse),
 	})
 }
 

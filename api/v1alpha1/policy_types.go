@@ -102,7 +102,26 @@ type ReleasePolicySpec struct {
 	// The charts that may be installed.
 	// +optional
 	Charts *ChartPolicy `json:"charts,omitempty"`
+
+	// What follows if a dry run denies an object for a reason that may depend on other objects of the
+	// same install or upgrade. Default Try.
+	// +optional
+	DryRunDenials DryRunDenials `json:"dryRunDenials,omitempty"`
 }
+
+// DryRunDenials states what follows if a dry run denies an object for a reason that may depend on
+// other objects.
+//
+// +kubebuilder:validation:Enum=Try;Refuse
+type DryRunDenials string
+
+// The values of DryRunDenials.
+const (
+	// DryRunDenialsTry refuses the first attempt. The second one goes ahead.
+	DryRunDenialsTry DryRunDenials = "Try"
+	// DryRunDenialsRefuse refuses each attempt.
+	DryRunDenialsRefuse DryRunDenials = "Refuse"
+)
 
 // Approval states which changes need approval.
 //

@@ -210,6 +210,11 @@ const (
 	// upgrade would create, so that nothing was changed.
 	ReasonObjectsOwned string = "ObjectsOwned"
 
+	// ReasonDryRunDenied means that dry runs have denied objects of an install or upgrade for reasons
+	// that may depend on other objects of it, so that nothing was changed. The next attempt goes ahead.
+	// Of conditions Released and Ready, and of an event.
+	ReasonDryRunDenied string = "DryRunDenied"
+
 	// ReasonInterrupted means that an action was interrupted because a server has not answered
 	// since the time in the message. The action is retried. Of condition Ready, and of an event
 	// when the interruptions begin.

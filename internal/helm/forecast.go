@@ -247,7 +247,8 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 	}
 	f := &apply.Forecast{
 		Client: c.client, Method: method.Next(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
-		NewNamespace: namespace, Redact: redact,
+		// The first attempt is refused, which those want to know who compare.
+		NewNamespace: namespace, RefuseDenials: c.all || c.job.Desired.RefusesDenials(), Redact: redact,
 	}
 	creation := planning.Creation{
 		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event, After: c.after(),

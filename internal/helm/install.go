@@ -25,7 +25,7 @@ func (r *run) install(ctx context.Context, a release.Install) settings {
 	target := r.job.Desired.Target
 	s := settings{
 		installs: true, timeout: a.Timeout, mode: method.ModeOf(spec.UseServerSideApply(r.job.Defaults)), crds: spec.GetCRDs(),
-		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, skipSchemas: spec.DisableSchemaValidation,
+		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, insist: a.Insist, skipSchemas: spec.DisableSchemaValidation,
 		hooks: !spec.DisableHooks, event: helmrelease.HookPreInstall,
 	}
 	if spec.CreateNamespace && r.job.Spec.TargetNamespace != "" {

@@ -38,7 +38,9 @@ type settings struct {
 	// takeOwnership adopts objects without an owner.
 	takeOwnership bool
 	// validate sends dry runs of all objects before the revision is stored.
-	validate    bool
+	validate bool
+	// insist stores the revision although dry runs deny objects for reasons that may depend on others.
+	insist      bool
 	skipSchemas bool
 	// hooks runs hooks; event is that of the hooks before the objects.
 	hooks bool
@@ -236,7 +238,7 @@ func (c *creation) guard(context.Context) error {
 		var objection error
 		if c.validate {
 			// The dry runs also show which objects exist.
-			objection = c.client.Preflight.DryRuns(next, c.event, c.hooks)
+			objection = c.client.Preflight.DryRuns(next, c.event, c.hooks, c.insist)
 		}
 		// If no revision ever worked, its objects may not have been created by the release.
 		neverWorked := c.gate.Newest > 0 && !c.gate.Worked || c.store.Unproven()

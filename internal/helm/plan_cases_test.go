@@ -43,6 +43,14 @@ func refusing(method, path string, code int) func(*world, *Job) {
 	}
 }
 
+const planDenial = `admission webhook "a.example.com" denied the request: no`
+
+// denying makes a webhook deny a ConfigMap.
+func denying(w *world, j *Job) {
+	refusing(http.MethodPatch, configMapPath, http.StatusForbidden)(w, j)
+	w.Reason = planDenial
+}
+
 // TestPlanOfInstall: the plan of an install states what stands in the way of each object.
 func TestPlanOfInstall(t *testing.T) {
 	putCRD := func(w *world, _ *Job) {
@@ -133,6 +141,17 @@ func TestPlanOfInstall(t *testing.T) {
 		},
 		"Denied":  {reason: "the identity may not apply it", want: []string{"Refused ConfigMap/app"}, arrange: refusing(http.MethodPatch, configMapPath, http.StatusForbidden), refused: "refused by the test"},
 		"Invalid": {reason: "the API server refuses it", want: []string{"Refused ConfigMap/app"}, arrange: refusing(http.MethodPatch, configMapPath, http.StatusUnprocessableEntity), refused: "refused by the test"},
+		"DeniedByWebhook": {
+			reason: "the webhook may allow it after other changes", want: []string{"Create ConfigMap/app"}, arrange: denying,
+			warning: "ConfigMap/prod/app: the effect of the change is not known: " + planDenial,
+		},
+		"DenialRefused": {
+			reason: "users refuse denials", want: []string{"Refused ConfigMap/app"}, refused: planDenial,
+			arrange: func(w *world, j *Job) {
+				denying(w, j)
+				j.Desired.Policy.RefuseDenials = true
+			},
+		},
 		"MendedByHook": {
 			reason: "a hook may put right what is invalid", files: map[string]string{"templates/hook.yaml": planHook}, want: []string{"Create ConfigMap/app"},
 			arrange: refusing(http.MethodPatch, configMapPath, http.StatusUnprocessableEntity), warning: "ConfigMap/prod/app: the effect of the change is not known",

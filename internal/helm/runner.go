@@ -77,6 +77,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		out.Err = fmt.Errorf("%w: %w", release.ErrResumedElsewhere, out.Err)
 	}
 	out.PlanVoid = errors.Is(err, release.ErrPlanVoid)
+	_, out.Denied = errors.AsType[apply.Denial](err)
 	out.Interrupted = outageOf(job.retrier, err)
 	out.Outdated = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrOutdated) && !errors.Is(err, release.ErrShutdown)
 	out.Ended = r.now()

@@ -25,7 +25,7 @@ func (r *run) upgrade(a release.Upgrade) settings {
 	target := r.job.Desired.Target
 	s := settings{
 		timeout: a.Timeout, mode: spec.GetServerSideApply(), force: spec.Force, crds: spec.GetCRDs(),
-		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, skipSchemas: spec.DisableSchemaValidation,
+		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, insist: a.Insist, skipSchemas: spec.DisableSchemaValidation,
 		hooks: !spec.DisableHooks, event: helmrelease.HookPreUpgrade,
 	}
 	if spec.PreserveValues {

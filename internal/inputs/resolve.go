@@ -91,7 +91,9 @@ func (r *Resolver) contents(ctx context.Context, hr *helmv2.HelmRelease, want Wa
 
 // Basics returns the inputs that follow from the spec alone.
 func (r *Resolver) Basics(hr *helmv2.HelmRelease, suspension release.Suspension) Want {
-	return Want{Desired: basics(hr, suspension, r.settings.Defaults)}
+	want := Want{Desired: basics(hr, suspension, r.settings.Defaults)}
+	want.Policy.RefuseDenials = r.settings.RefuseDenials
+	return want
 }
 
 // FetchChart adds the bytes of the chart to want, a result of Resolve for hr, so that an action

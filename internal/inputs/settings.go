@@ -28,6 +28,9 @@ type Settings struct {
 	AdditiveReadyExpr bool
 	// DependencyRetry is the time until a dependency that is not ready is read again. Default: 30s.
 	DependencyRetry time.Duration
+	// RefuseDenials refuses all attempts whose dry runs deny objects, also for reasons that may depend
+	// on other objects.
+	RefuseDenials bool
 }
 
 const defaultDependencyRetry = 30 * time.Second

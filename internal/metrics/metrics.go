@@ -312,7 +312,7 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	switch {
 	case o.Cancelled, o.ResumedElsewhere():
 		result = "cancelled"
-	case len(o.Owners) > 0:
+	case len(o.Owners) > 0, o.Deferred():
 		result = "waiting"
 	case o.Err != nil, len(o.Failed) > 0:
 		result = "failure"

@@ -207,7 +207,7 @@ func knownReasons() map[string]struct{} {
 		helmv2.ReasonRollbackSucceeded, helmv2.ReasonRollbackFailed, helmv2.ReasonUninstallSucceeded, helmv2.ReasonUninstallFailed,
 		helmv2.ReasonPendingRelease, helmv2.ReasonDriftDetected, helmv2.ReasonNoDriftDetected, helmv2.ReasonDriftCorrected,
 		helmv2.ReasonDriftCorrectionFailed, helmv2.ReasonUnsupportedField, helmv2.ReasonContested, helmv2.ReasonSuspended,
-		helmv2.ReasonOperationRunning, helmv2.ReasonOperationWaiting, helmv2.ReasonReleaseTooLarge, helmv2.ReasonObjectsOwned,
+		helmv2.ReasonOperationRunning, helmv2.ReasonOperationWaiting, helmv2.ReasonReleaseTooLarge, helmv2.ReasonObjectsOwned, helmv2.ReasonDryRunDenied,
 		helmv2.ReasonInterrupted, helmv2.ReasonTargetUnavailable, helmv2.ReasonRolledBack, helmv2.ReasonRollbackRefused,
 		helmv2.ReasonRollbackExpired, helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonPlanFailed, helmv2.ReasonFrozen,
 		helmv2.ReasonAwaitingApproval, helmv2.ReasonDriftCeded, helmv2.ReasonSuspensionExpired,

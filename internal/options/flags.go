@@ -84,6 +84,9 @@ func (o *Options) bindWork(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.MaxRetryDelay, "max-retry-delay", 15*time.Minute, "Maximum delay before a retry.")
 	fs.DurationVar(&o.RequeueDependency, "requeue-dependency", 30*time.Second,
 		"Interval at which dependencies that are not ready are checked. Most of their changes trigger a reconciliation earlier.")
+	fs.StringVar(&o.DryRunDenials, "dry-run-denials", "Try",
+		"What follows if a dry run denies an object for a reason that may depend on other objects of the same install or upgrade: "+
+			"Try refuses the first attempt only, and Refuse refuses each attempt."+ownFlag)
 	fs.StringVar(&o.SnapshotDigestAlgo, "snapshot-digest-algo", "sha256",
 		"Algorithm of the digests in history. Only sha256 is valid. Digests of other algorithms that helm-controller recorded are verified.")
 	fs.StringArrayVar(&o.OverrideManagers, "override-manager", nil, "Field manager whose fields are taken over where drift detection is enabled. Can be repeated.")

@@ -89,6 +89,9 @@ type Options struct {
 	OverrideManagers []string
 	// RequeueDependency is the requeue delay of a HelmRelease with a dependency that is not ready.
 	RequeueDependency time.Duration
+	// DryRunDenials is Try or Refuse: what follows if a dry run denies an object for a reason that may
+	// depend on other objects.
+	DryRunDenials string
 	// SnapshotDigestAlgo is the algorithm of the digests in history. Only sha256 is valid.
 	SnapshotDigestAlgo string
 	// TokenCacheMaxDuration is the maximum age of cached tokens for other clusters. A
@@ -173,6 +176,9 @@ func (o *Options) validateTexts() []error {
 	}
 	if slices.Contains(o.OverrideManagers, "") {
 		errs = append(errs, errors.New("--override-manager=: empty name"))
+	}
+	if !slices.Contains([]string{"Try", "Refuse"}, o.DryRunDenials) {
+		errs = append(errs, fmt.Errorf("--dry-run-denials=%s: Try or Refuse", o.DryRunDenials))
 	}
 	if o.SnapshotDigestAlgo != "sha256" {
 		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))

@@ -45,6 +45,8 @@ type Demands struct {
 	Approvals []Approval `json:",omitempty"`
 	// Protections are the protections of objects, in the order of their policies.
 	Protections []Protection `json:",omitempty"`
+	// RefuseDenials is true if a policy demands that attempts are refused whose dry runs deny objects.
+	RefuseDenials bool `json:",omitempty"`
 	// Refusal is the first policy that refuses the chart; nil if none does.
 	Refusal *Refusal `json:",omitempty"`
 }

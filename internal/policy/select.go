@@ -39,6 +39,7 @@ func Select(policies []Policy, r Release) Demands {
 		if of := p.Spec.Approval; of == v1alpha1.ApprovalAlways || of == v1alpha1.ApprovalDestructive {
 			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, RollbacksFree: free})
 		}
+		d.RefuseDenials = d.RefuseDenials || p.Spec.DryRunDenials == v1alpha1.DryRunDenialsRefuse
 		for _, protection := range p.Spec.Protect {
 			d.Protections = append(d.Protections, Protection{Policy: p.String(), Protection: protection})
 		}
@@ -142,6 +143,11 @@ func (p *Policy) invalid() string {
 	case "", v1alpha1.RollbacksHeld, v1alpha1.RollbacksFree:
 	default:
 		return fmt.Sprintf("spec.rollbacks %q is not supported by this version", s.Rollbacks)
+	}
+	switch s.DryRunDenials {
+	case "", v1alpha1.DryRunDenialsTry, v1alpha1.DryRunDenialsRefuse:
+	default:
+		return fmt.Sprintf("spec.dryRunDenials %q is not supported by this version", s.DryRunDenials)
 	}
 	for i, protection := range s.Protect {
 		if len(protection.Kinds) == 0 || len(protection.Operations) == 0 {

@@ -70,6 +70,7 @@ func TestSelects(t *testing.T) {
 		"UnreadNotSelecting": {frozen(cluster, "", "p", namespaces(matching("team", "a")), selector(matching("tier", "staging"))), unread, false, ""},
 		"UnknownApproval":    {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Approval = "Sometimes" }), web(), false, `spec.approval "Sometimes"`},
 		"UnknownRollbacks":   {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Rollbacks = "Sometimes" }), web(), false, `spec.rollbacks "Sometimes"`},
+		"UnknownDenials":     {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.DryRunDenials = "Ask" }), web(), false, `spec.dryRunDenials "Ask"`},
 		"UnknownOperation": {frozen(namespaced, "apps", "p", func(p *Policy) {
 			p.Spec.Protect = []v1alpha1.Protection{{Kinds: []string{"Secret"}, Operations: []v1alpha1.ProtectedOperation{"Rename"}}}
 		}), web(), false, `spec.protect[0].operations: "Rename"`},

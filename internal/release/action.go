@@ -32,6 +32,9 @@ type Install struct {
 	Plan PlanRef
 	// Resume is the number of the pending revision whose install is resumed; 0 for a new one.
 	Resume int
+	// Insist is true if objects are applied that dry runs deny for reasons that may depend on other
+	// objects of the action.
+	Insist bool
 }
 
 // Upgrade creates the next revision.
@@ -44,6 +47,9 @@ type Upgrade struct {
 	TakeOver bool
 	// Resume is the number of the pending revision whose upgrade is resumed; 0 for a new one.
 	Resume int
+	// Insist is true if objects are applied that dry runs deny for reasons that may depend on other
+	// objects of the action.
+	Insist bool
 }
 
 // Test runs the chart's tests on the newest revision.

@@ -101,7 +101,7 @@ func Rules() []Rule {
 }
 
 // Decide returns the next action. Installs, upgrades and uninstalls pass the gates of policies.
-func Decide(in Input) Decision { return pass(in, ungated(in)) }
+func Decide(in Input) Decision { return insist(in, pass(in, ungated(in))) }
 
 // ungated returns the next action if there were no policies.
 func ungated(in Input) Decision {

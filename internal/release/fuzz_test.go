@@ -168,6 +168,7 @@ func (c *choices) annotations(in *Input) {
 	}
 	tokens := []string{"", "a", "b"}
 	in.Desired.Requests.Test, in.Desired.Requests.TestHandled, in.Observed.Accepted = c.text(tokens...), c.text(tokens...), c.text(tokens...)
+	in.Observed.Denied, in.Desired.Policy.RefuseDenials = c.of(3) == 1, c.of(4) == 1
 }
 
 // FuzzDecide checks invariants of decisions for arbitrary inputs.
@@ -191,6 +192,7 @@ func FuzzDecide(f *testing.F) {
 		checkForced(t, in, d)
 		checkHeld(t, in, d)
 		checkRequestedTest(t, in, d)
+		checkInsists(t, in, d)
 		if again := Decide(in); !reflect.DeepEqual(again, d) {
 			t.Errorf("the same input gave %+v and then %+v", d, again)
 		}
@@ -450,5 +452,21 @@ func checkRequestedTest(t *testing.T, in Input, d Decision) {
 	in.Desired.Requests.TestHandled, in.Observed.Accepted = test.Request, ""
 	if again := Decide(in); again.Rule == RuleTestRequested {
 		t.Errorf("the request %q has a second run: %+v", test.Request, again)
+	}
+}
+
+// checkInsists checks that each action goes ahead whose inputs were denied, and none where users refuse
+// denials.
+func checkInsists(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	install, installs := d.Action.(Install)
+	upgrade, upgrades := d.Action.(Upgrade)
+	insists := install.Insist || upgrade.Insist
+	begins := (installs || upgrades) && Resumed(d.Action) == 0
+	if insists && (!begins || in.Desired.RefusesDenials()) {
+		t.Errorf("insists on %+v", d)
+	}
+	if begins && deferred(in) && !in.Desired.RefusesDenials() && !insists {
+		t.Errorf("inputs that were denied are denied again: %+v", d)
 	}
 }

@@ -110,13 +110,17 @@ func MustRead(recorded helmv2.Snapshots, stored []Revision, i int) bool {
 // ResetCounters returns the status with zero failure counters if the desired inputs differ from the
 // last attempt or a user requests it. Otherwise it returns the status unchanged.
 func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmReleaseStatus {
-	if status.LastAttemptedGeneration != want.Generation ||
-		status.LastAttemptedRevision != want.Chart.Version ||
-		status.LastAttemptedConfigDigest != want.ConfigDigest ||
-		want.Requests.ResetRequested(&status) {
+	if !sameInputs(status, want) || want.Requests.ResetRequested(&status) {
 		ResetFailures(&status)
 	}
 	return status
+}
+
+// sameInputs reports whether the last attempt had the desired inputs.
+func sameInputs(status helmv2.HelmReleaseStatus, want Desired) bool {
+	return status.LastAttemptedGeneration == want.Generation &&
+		status.LastAttemptedRevision == want.Chart.Version &&
+		status.LastAttemptedConfigDigest == want.ConfigDigest
 }
 
 // ResetFailures sets all failure counters to zero.

@@ -149,6 +149,8 @@ type Policy struct {
 	// PreserveValues is true if an upgrade keeps the values of the previous revision, except for
 	// those that are given.
 	PreserveValues bool
+	// RefuseDenials is true if all attempts are refused whose dry runs deny objects.
+	RefuseDenials bool
 	// Drift is the mode of drift detection. DriftTimeout bounds a correction.
 	Drift        helmv2.DriftDetectionMode
 	DriftTimeout time.Duration

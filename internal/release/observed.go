@@ -43,6 +43,9 @@ type Observed struct {
 	// Oversized is the last action of this process whose record exceeded the size limit; nil if
 	// there was none, or a revision was created since.
 	Oversized *Oversized
+	// Denied is true if dry runs have denied objects of the last install or upgrade of the recorded
+	// inputs, which was deferred.
+	Denied bool
 	// Synced is the last reconciliation that found the release in sync; nil if there was none, or
 	// the release may have changed since.
 	Synced *Synced

@@ -44,6 +44,9 @@ type Outcome struct {
 	// PlanVoid is true if the attempt ended before its first write, since it would not do what its
 	// plan states: Err is ErrPlanVoid then. It does not count as a failure.
 	PlanVoid bool
+	// Denied is true if the attempt ended before its first write, since dry runs denied objects, and
+	// all denials may depend on other objects of the action. Err is set then.
+	Denied bool
 	// Record is the size of the new revision's record. It is nil if the size is small, or no
 	// revision was to be created.
 	Record *RecordSize
@@ -137,6 +140,10 @@ func (o *Outcome) EndedEarly() bool {
 // ResumedElsewhere reports whether another process has resumed the action: Err is
 // ErrResumedElsewhere. This process has stopped and no longer knows the state of the revision.
 func (o *Outcome) ResumedElsewhere() bool { return errors.Is(o.Err, ErrResumedElsewhere) }
+
+// Deferred reports whether the next attempt goes ahead in spite of the denials that ended this one. It
+// does not count as a failure.
+func (o *Outcome) Deferred() bool { return o.Denied && !o.EndedEarly() && !o.Desired.RefusesDenials() }
 
 // Stored reports whether the attempt changed Helm storage. A failure without stored revisions
 // changed nothing and needs no remediation.

@@ -85,7 +85,7 @@ func recheckable(in Input) bool {
 	if newest == nil || newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Rollback || last == nil || unmanaged(in) != nil {
 		return false
 	}
-	if newest.Owner != in.Desired.UID || in.Recorded.LastAttemptedGeneration != in.Desired.Generation || inputChanged(in) != "" {
+	if deferred(in) || newest.Owner != in.Desired.UID || in.Recorded.LastAttemptedGeneration != in.Desired.Generation || inputChanged(in) != "" {
 		return false
 	}
 	if last.Action == helmv2.ActionInstall {
@@ -284,6 +284,37 @@ func returnable(in Input, target *helmv2.Snapshot) bool {
 	}
 	return false
 }
+
+// insist returns a decision whose install or upgrade goes ahead if dry runs deny objects for reasons
+// that may depend on other objects of the action. The first attempt of inputs never does.
+func insist(in Input, d Decision) Decision {
+	if in.Desired.RefusesDenials() || !attempted(in) {
+		return d
+	}
+	switch a := d.Action.(type) {
+	case Install:
+		a.Insist = a.Resume == 0
+		d.Action = a
+	case Upgrade:
+		a.Insist = a.Resume == 0
+		d.Action = a
+	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return d
+}
+
+// attempted reports whether the desired inputs were attempted: the dry runs denied them, or objects
+// were applied and the attempt failed.
+func attempted(in Input) bool {
+	return deferred(in) || activePolicy(in).failures > 0 && !Rejected(in.Recorded)
+}
+
+// deferred reports whether the last attempt had the desired inputs, and dry runs denied them.
+func deferred(in Input) bool { return in.Observed.Denied && sameInputs(in.Recorded, in.Desired) }
+
+// RefusesDenials reports whether attempts are refused whose dry runs deny objects for reasons that may
+// depend on other objects. Otherwise only the first attempt of inputs is.
+func (d Desired) RefusesDenials() bool { return d.Policy.RefuseDenials || d.Demands.RefuseDenials }
 
 // minDuration is the shortest recorded duration of an install or upgrade that Helm has started.
 const minDuration = time.Millisecond

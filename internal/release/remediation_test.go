@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -180,11 +181,16 @@ func TestDecideAfterFailure(t *testing.T) {
 			in := failedInput()
 			tc.change(&in)
 			got := Decide(in)
-			if diff := cmp.Diff([]any{tc.rule, tc.action}, []any{got.Rule, got.Action}); diff != "" {
+			if diff := cmp.Diff([]any{tc.rule, tc.action}, []any{got.Rule, got.Action}, ignoringInsistence()); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
+}
+
+// ignoringInsistence compares actions without what TestInsists is about.
+func ignoringInsistence() cmp.Option {
+	return cmp.Options{cmpopts.IgnoreFields(Install{}, "Insist"), cmpopts.IgnoreFields(Upgrade{}, "Insist")}
 }
 
 // oneRetry leaves one more failure within the retries.
@@ -301,6 +307,56 @@ func TestSuspensionOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, SuspensionOf(tc.spec, tc.annotations, testNow)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestInsists: the first attempt of inputs is ended by denials of dry runs, and later ones go ahead.
+func TestInsists(t *testing.T) {
+	changed := func(in *Input) {
+		in.Desired.ConfigDigest, in.Recorded.LastAttemptedConfigDigest = "sha256:new", "sha256:new"
+	}
+	denied := func(in *Input) {
+		changed(in)
+		in.Observed.Denied = true
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*Input)
+		want   bool
+	}{
+		"First":  {"nothing is known about the inputs", func(in *Input) { in.Desired.ConfigDigest = "sha256:new" }, false},
+		"Begun":  {"an attempt that was only announced has shown nothing", changed, false},
+		"Denied": {"the inputs were denied once", denied, true},
+		"DeniedInstall": {"so were those of an install", func(in *Input) {
+			denied(in)
+			in.Observed.Revisions, in.Recorded.History = nil, nil
+		}, true},
+		"OtherValues":     {"others were denied", func(in *Input) { denied(in); in.Desired.ConfigDigest = "sha256:newer" }, false},
+		"OtherChart":      {"others were denied", func(in *Input) { denied(in); in.Desired.Chart.Version = "2.0.0" }, false},
+		"OtherGeneration": {"others were denied", func(in *Input) { denied(in); in.Desired.Generation++ }, false},
+		"Failed":          {"objects were applied", func(in *Input) { changed(in); in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1, 1 }, true},
+		"Rejected":        {"no object was applied", func(in *Input) { rejected(in); in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1, 1 }, false},
+		"RefusedByFlag":   {"users want that", func(in *Input) { denied(in); in.Desired.Policy.RefuseDenials = true }, false},
+		"RefusedByPolicy": {"users want that", func(in *Input) { denied(in); in.Desired.Demands.RefuseDenials = true }, false},
+		"Forced": {"a forced action that was denied goes ahead", func(in *Input) {
+			denied(in)
+			in.Desired.Requests = Requests{Reconcile: "a", Force: "a"}
+			in.Recorded.LastHandledForceAt = "a"
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inSyncInput()
+			tc.change(&in)
+			d := Decide(in)
+			install, installs := d.Action.(Install)
+			upgrade, upgrades := d.Action.(Upgrade)
+			if !installs && !upgrades {
+				t.Fatalf("it is %+v", d)
+			}
+			if got := install.Insist || upgrade.Insist; got != tc.want {
+				t.Errorf("%s: it insists: %t", tc.reason, got)
 			}
 		})
 	}

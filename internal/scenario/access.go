@@ -63,6 +63,8 @@ func demand(d policy.Demands, args arguments) (policy.Demands, error) {
 	switch args.at(0) {
 	case "refuses":
 		d.Refusal = &policy.Refusal{Policy: name, Field: "spec.chartRef", Why: args.at(1), ChangesOnly: args.has("changes")}
+	case "refuses-denials":
+		d.RefuseDenials = true
 	case "unavailable":
 		d.Unavailable = args.at(1)
 	case "gone":

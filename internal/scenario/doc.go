@@ -21,7 +21,7 @@
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [unsealed] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
 //	forge record|content|labels|save|restore|drop 1 ... | forge unseal
-//	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text"
+//	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|deny:"text"|large:percent|running|outage:"text"
 //	          [server="name"]] [die=announce|begin|run|pre-hook|objects|wait|post-hook|record|events]
 //	reaches pre-hook|objects|wait|post-hook
 //	end [helm=ok|fail:"text"|outage:"text"] | die | cancel | shutdown [recorded]

@@ -42,6 +42,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	cause := e.cause
 	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
 	o.PlanVoid = errors.Is(cause, release.ErrPlanVoid)
+	_, o.Denied = errors.AsType[denial](cause)
 	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
 	if a.made == nil {
 		return o

@@ -19,7 +19,7 @@ import (
 
 // helmResult is the result of Helm in one line.
 type helmResult struct {
-	kind string // ok, fail, timeout, crash, refuse, large, running, void, outage, outage-refused, outage-lost
+	kind string // ok, fail, timeout, crash, refuse, deny, large, running, void, outage, outage-refused, outage-lost
 	text string
 	// server is the server that does not answer in an outage; empty is the API server.
 	server string
@@ -45,7 +45,7 @@ func (h helmResult) outage() bool { return strings.HasPrefix(h.kind, "outage") }
 
 // refuses reports whether the action ends before a revision is stored.
 func (h helmResult) refuses() bool {
-	return h.kind == "refuse" || h.kind == "void" || h.kind == "outage-refused" || h.size() != nil && h.size().TooLarge()
+	return h.kind == "refuse" || h.kind == "deny" || h.kind == "void" || h.kind == "outage-refused" || h.size() != nil && h.size().TooLarge()
 }
 
 // size returns the size of the new record; nil if it is small.
@@ -75,7 +75,31 @@ func (h helmResult) err() error {
 	if h.outage() {
 		return errors.New("the API server does not answer: " + h.text)
 	}
+	if h.kind == "deny" {
+		return denial{h.text}
+	}
 	return errors.New(h.text)
+}
+
+// denial is the error of dry runs that deny objects for reasons that may depend on others.
+type denial struct{ text string }
+
+func (d denial) Error() string { return d.text }
+
+// against returns the result of an action. Only dry runs deny objects: an action that insists, or
+// sends none, succeeds.
+func (h helmResult) against(a release.Action) helmResult {
+	if h.kind == "deny" && (!isRelease(a) || insists(a) || release.Resumed(a) > 0) {
+		h.kind = "ok"
+	}
+	return h
+}
+
+// insists reports whether an action goes ahead if dry runs deny objects.
+func insists(a release.Action) bool {
+	install, _ := a.(release.Install)
+	upgrade, _ := a.(release.Upgrade)
+	return install.Insist || upgrade.Insist
 }
 
 // crash returns the diagnosis of a Deployment whose container logs a line and exits, and Helm's

@@ -26,6 +26,7 @@ func lines() []string {
 	return []string{
 		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile",
 		`reconcile helm=fail:"it failed"`, `reconcile helm=fail:"it failed again"`, `reconcile helm=refuse:"it was refused"`,
+		`reconcile helm=deny:"it was denied"`, `reconcile helm=deny:"it was denied" die=record`, "policy refuses-denials",
 		"reconcile helm=large:90", "reconcile helm=large:120", "reconcile helm=running", "reconcile helm=running",
 		"reconcile die=announce", "reconcile die=begin", "reconcile die=run", "reconcile die=record", "reconcile die=events",
 		"reconcile helm=outage", "reconcile helm=outage-refused", "reconcile helm=outage-lost", "end helm=outage", "shutdown recorded",

@@ -112,6 +112,9 @@ func (s steps) decided(in release.Input, d release.Decision) error {
 		return err
 	}
 	s.out.decision(d)
+	if in.Observed.Denied && insists(d.Action) {
+		s.out.line("insists")
+	}
 	return s.checkForce(d, s.want)
 }
 
@@ -119,7 +122,7 @@ func (s steps) decided(in release.Input, d release.Decision) error {
 func (w *World) input(want release.Desired) release.Input {
 	in := release.Input{Desired: want, Recorded: w.hr.Status, Now: w.now}
 	in.Observed.Running = w.running.observed()
-	in.Observed.Oversized, in.Observed.Accepted = w.oversized, w.accepted
+	in.Observed.Oversized, in.Observed.Accepted, in.Observed.Denied = w.oversized, w.accepted, status.Denied(w.hr.Status)
 	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
 	return in
 }

@@ -78,7 +78,8 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 // helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a failure while
 // waiting, helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its
 // variants. helm=crash:"text" is a failure while waiting for a container that logs the text and
-// exits. server="name" names the server that does not answer, if it is not the API server. With
+// exits. With helm=deny:"text" dry runs deny objects, and an action that insists succeeds.
+// server="name" names the server that does not answer, if it is not the API server. With
 // helm=void nothing is done, since the plan does not apply any more. With
 // helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
@@ -94,7 +95,7 @@ func (a arguments) helm() (helmResult, error) {
 			text = "dial 10.0.0.1:443: connection refused"
 		}
 		return helmResult{kind: kind, text: text, server: a.value("server", "")}, nil
-	case "fail", "timeout", "crash", "refuse":
+	case "fail", "timeout", "crash", "refuse", "deny":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"
 		}

@@ -217,6 +217,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.debounce = nil
 	}
 	w.accepted = ""
+	helm = helm.against(d.Action)
 	if !isRelease(d.Action) && release.Name(d.Action) != string(helmv2.ActionRollback) {
 		// The action creates no revision.
 		helm.percent = 0
@@ -305,7 +306,7 @@ func (w *World) record(die string) error {
 	if err := w.publish(rep, die); err != nil {
 		return err
 	}
-	if isRelease(o.Action) && !o.EndedEarly() {
+	if isRelease(o.Action) && !o.EndedEarly() && !o.Deferred() {
 		w.releaseEnded()
 	}
 	switch {

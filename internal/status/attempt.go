@@ -28,11 +28,11 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		c.clearDrifted()
 		announce(&status, d.Action, want)
 		status.History = nil
-		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall))
+		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall), a.Insist)
 	case release.Upgrade:
 		c.clearDrifted()
 		announce(&status, d.Action, want)
-		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade))
+		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade), a.Insist)
 	case release.Test:
 		if a.Request == "" {
 			recordAttempt(&status, want)
@@ -105,10 +105,15 @@ func repeatsRejected(status helmv2.HelmReleaseStatus, want release.Desired, acti
 
 // startRelease sets the conditions of an install or upgrade that begins. A failure in Ready stays
 // while the same action is retried for the same reason, since Ready would change twice at each
-// retry otherwise.
-func startRelease(c *conditions, message string, again bool) {
+// retry otherwise. A denial stays in Released while the action insists: if the process dies, the next
+// one insists, too.
+func startRelease(c *conditions, message string, again, insists bool) {
 	old := c.get(helmv2.ConditionReady)
-	again = again && (old.Reason == helmv2.ReasonInstallFailed || old.Reason == helmv2.ReasonUpgradeFailed)
+	again = again && (old.Reason == helmv2.ReasonInstallFailed || old.Reason == helmv2.ReasonUpgradeFailed) ||
+		insists && old.Reason == helmv2.ReasonDryRunDenied
+	if !insists && c.get(helmv2.ConditionReleased).Reason == helmv2.ReasonDryRunDenied {
+		c.remove(helmv2.ConditionReleased)
+	}
 	if !c.keepInterrupted() && (!again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation) {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
@@ -161,7 +166,9 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	switch {
 	case o.Cancelled, o.PlanVoid:
 	case o.Interrupted != nil, o.ResumedElsewhere():
-		r.Retry = retryInterrupted(hr, o, &r.Status)
+		r.Retry = retryEnded(hr, o, &r.Status, release.BackoffUpTo(maxInterruptedDelay))
+	case o.Deferred():
+		r.Retry = retryEnded(hr, o, &r.Status, release.After(denialRetry))
 	case o.Err != nil && !o.Stored() && !inputsChanged(hr, o, &r.Status):
 		// The same inputs would fail in the same way, and need a delay. Other inputs do not.
 		r.Retry = retryUnstored(o)
@@ -237,7 +244,7 @@ func inputsChanged(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.Hel
 // finishRelease reports the end of an install or upgrade.
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
-	if !o.EndedEarly() {
+	if !o.EndedEarly() && !o.Deferred() {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
 	before := replaced(status.History, action)
@@ -267,6 +274,8 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		finishTooLarge(r, c, o)
 	case len(o.Owners) > 0:
 		awaitOwners(r, c, o, action)
+	case o.Deferred():
+		deferRelease(r, c, o, action)
 	default:
 		failRelease(r, c, o, action)
 	}
@@ -323,6 +332,21 @@ func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	if c.changed(helmv2.ConditionReady) {
 		r.Events = append(r.Events, warning(helmv2.ReasonObjectsOwned, text, desiredMetadata(o.Desired)))
+	}
+}
+
+// denialRetry is the pause before an action is tried that dry runs have denied.
+const denialRetry = 15 * time.Second
+
+// deferRelease reports an action that dry runs have denied, and that is tried nevertheless. Released
+// records that, see Denied.
+func deferRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, withSummary(o, deniedMessage(action, o.Desired, o.Err)))
+	c.summarize(&r.Status, o.Desired)
+	text := c.get(helmv2.ConditionReady).Message
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
+	if c.changed(helmv2.ConditionReleased) {
+		r.Events = append(r.Events, warning(helmv2.ReasonDryRunDenied, text, withDiagnosis(desiredMetadata(o.Desired), o)))
 	}
 }
 

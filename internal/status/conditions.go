@@ -153,6 +153,10 @@ func explained(c *conditions, result metav1.Condition, status *helmv2.HelmReleas
 	switch {
 	case result.Reason == helmv2.ReasonReleaseTooLarge:
 		return message.Of(message.TooLarge, message.Facts{What: result.Message}).String()
+	case result.Reason == helmv2.ReasonDryRunDenied:
+		return message.Of(message.DryRunDenied, message.Facts{
+			What: result.Message, Action: string(status.LastAttemptedReleaseAction), Interval: message.Duration(denialRetry),
+		}).String()
 	case result.Type == helmv2.ConditionRemediated:
 		f.RemedyFailed = result.Status != metav1.ConditionTrue
 		f.Uninstalled = !f.RemedyFailed && c.get(helmv2.ConditionRemediated).Reason == helmv2.ReasonUninstallSucceeded

@@ -158,11 +158,11 @@ func (c *conditions) setReinstalling(a release.Uninstall, last *helmv2.Snapshot)
 	}
 }
 
-// retryInterrupted returns the requeue delay after an interrupted action: back-off, and none if the
-// next reconciliation has other inputs.
-func retryInterrupted(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) release.Retry {
+// retryEnded returns the requeue delay after an action that is continued: none if the next
+// reconciliation has other inputs.
+func retryEnded(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus, otherwise release.Retry) release.Retry {
 	if requests := release.RequestsOf(hr.Annotations); !requests.ForceBegun(status) && inputsChanged(hr, o, status) {
 		return release.Now()
 	}
-	return release.BackoffUpTo(maxInterruptedDelay)
+	return otherwise
 }

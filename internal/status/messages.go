@@ -92,6 +92,13 @@ func awaitOwnersMessage(action helmv2.ReleaseAction, want release.Desired, err e
 		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version), err)
 }
 
+// deniedMessage returns the message of an action that dry runs have denied, and that is tried
+// nevertheless.
+func deniedMessage(action helmv2.ReleaseAction, want release.Desired, err error) string {
+	return fmt.Sprintf("Helm %s of release %s/%s with chart %s did not begin: %s", action,
+		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version), strings.TrimSpace(err.Error()))
+}
+
 // adoptedMessage returns the message about existing objects without an owner that a release has
 // adopted.
 func adoptedMessage(o release.Outcome) string {

@@ -12,9 +12,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// The functions of this file read messages of conditions, and are the only ones that do. The facts
+// The functions of this file read facts from conditions, and are the only ones that do. The facts
 // have no field: the CRD may be that of helm-controller, and the API server then drops other
-// fields. They have no reason of their own, because reasons are a part of helm-controller's API.
+// fields. All but Denied read messages, because reasons are a part of helm-controller's API.
 
 // Each announcement begins with one of these texts; see runningMessage. helm-controller's
 // announcements begin with the first.
@@ -36,6 +36,13 @@ func Announced(status helmv2.HelmReleaseStatus) string {
 	}
 	action, _, _ := strings.Cut(c.Message, ". ")
 	return action
+}
+
+// Denied reports whether dry runs have denied objects of the last install or upgrade that was
+// announced, so that it was deferred. It stays true until the action has ended in another way.
+func Denied(status helmv2.HelmReleaseStatus) bool {
+	c := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReleased)
+	return c != nil && c.Reason == helmv2.ReasonDryRunDenied && c.ObservedGeneration == status.LastAttemptedGeneration
 }
 
 // sameOutage reports whether Ready is about an outage of server. The outage then began at the

@@ -54,6 +54,7 @@ func remedies() map[string]string {
 		helmv2.ReasonInterrupted:           "Check the server in the message. Nothing has failed, and the action is resumed.",
 		helmv2.ReasonTargetUnavailable:     "Remove the obstacle in the message, or set the spec back.",
 		helmv2.ReasonObjectsOwned:          "Remove the objects in the message from one of the two charts.",
+		helmv2.ReasonDryRunDenied:          "Nothing yet: it is tried all the same. If that fails, correct the object in the message, or what denies it.",
 		helmv2.ReasonDependencyNotReady:    "Look at the dependency with kubectl pintle why. If it is of another kind, the ServiceAccount of the release needs get.",
 		helmv2.ReasonAccessDenied:          "Use a source in the namespace of the HelmRelease: --no-cross-namespace-refs forbids others.",
 		helmv2.ReasonInvalidCELExpression:  "Correct the expression at the place in the message.",

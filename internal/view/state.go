@@ -73,7 +73,7 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 func waits(reason string) bool {
 	switch reason {
 	case helmv2.ReasonDependencyNotReady, helmv2.ReasonSourceNotReady, helmv2.ReasonFrozen, helmv2.ReasonAwaitingApproval,
-		helmv2.ReasonPolicyUnavailable, helmv2.ReasonPlanFailed, helmv2.ReasonInterrupted:
+		helmv2.ReasonPolicyUnavailable, helmv2.ReasonPlanFailed, helmv2.ReasonInterrupted, helmv2.ReasonDryRunDenied:
 		return true
 	}
 	return false

@@ -86,6 +86,8 @@ func logOutcome(ctx context.Context, o release.Outcome) {
 		log.Info("action interrupted", "server", o.Interrupted.Server, "since", o.Interrupted.Since, "cause", o.Err.Error(), "cancelled", o.Cancelled)
 	case o.ResumedElsewhere():
 		log.Info("another process has resumed the action")
+	case o.Deferred():
+		log.Info("action deferred", "cause", o.Err.Error())
 	case o.Err != nil:
 		if o.Diagnosis != nil {
 			log = log.WithValues("failure", o.Diagnosis.Code)

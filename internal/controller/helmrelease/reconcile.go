@@ -124,6 +124,7 @@ func (s *steps) Inputs() (release.Input, error) {
 	}
 	s.r.comparer.follows(s.rec.key(), s.rec.want.Desired)
 	have := &s.rec.in.Observed
+	have.Denied = status.Denied(s.rec.hr.Status)
 	s.r.memory.With(s.rec.key(), func(m *memory) {
 		have.Oversized, have.Synced, have.Accepted = m.refusal, m.sync.lastFound(s.rec.hr), m.accepted
 	})

@@ -112,7 +112,7 @@ func BenchmarkApply(b *testing.B) {
 		for i, info := range list {
 			info.Object = objects[i]
 		}
-		if err := c.Preflight.run(list, &expectations{}); err != nil {
+		if err := c.Preflight.run(list, &expectations{}, false); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := c.Create(list); err != nil {

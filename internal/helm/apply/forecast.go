@@ -37,6 +37,8 @@ type Forecast struct {
 	TakeOwnership bool
 	// NewNamespace is the namespace that the action creates; empty if it creates none.
 	NewNamespace string
+	// RefuseDenials is true if denials that may depend on other objects prevent the action.
+	RefuseDenials bool
 	// Redact removes secrets from a text.
 	Redact func(text string) string
 
@@ -298,7 +300,7 @@ func (f *Forecast) decide(s *State, err error) error {
 		// The API server has validated the object before.
 	case undecided(err):
 		return err
-	case f.old != nil && endsWithOld(err), !e.block(s.Info, err):
+	case f.old != nil && endsWithOld(err), !f.RefuseDenials && mayDepend(err), !e.block(s.Info, err):
 		s.Unknown = describeError(s.Info, err)
 	default:
 		s.Refused = describeError(s.Info, err)

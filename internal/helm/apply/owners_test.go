@@ -170,7 +170,7 @@ func TestDryRunsProve(t *testing.T) {
 			}
 			return 0
 		}
-		err := far.Preflight.DryRuns(&helmrelease.Release{}, helmrelease.HookPreInstall, false)
+		err := far.Preflight.DryRuns(&helmrelease.Release{}, helmrelease.HookPreInstall, false, false)
 		if (err != nil) != forbidden {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,8 +64,10 @@ func (p *Preflight) Explain(cause error) (owned bool, err error) {
 }
 
 // DryRuns sends dry runs of the objects that a new revision changes. It returns one error for all
-// objects that the API server would refuse. Hooks, if enabled, run for event beforehand.
-func (p *Preflight) DryRuns(next *helmrelease.Release, event helmrelease.HookEvent, hooks bool) error {
+// objects that the API server would refuse. The error is a Denial if all of them may be allowed
+// later in the action. Hooks, if enabled, run for event beforehand. With insist, denials are logged
+// only.
+func (p *Preflight) DryRuns(next *helmrelease.Release, event helmrelease.HookEvent, hooks, insist bool) error {
 	e := newExpectations()
 	for _, info := range slices.Concat(p.builds.last, p.crds.list) {
 		e.ship(info.Object)
@@ -72,10 +75,15 @@ func (p *Preflight) DryRuns(next *helmrelease.Release, event helmrelease.HookEve
 	if hooks {
 		e.expectHooks(next.Hooks, event)
 	}
-	return p.run(p.builds.changed, e)
+	return p.run(p.builds.changed, e, insist)
 }
 
-func (p *Preflight) run(list kube.ResourceList, e *expectations) error {
+// Denial is the error of dry runs of objects that the API server denies for reasons that may depend
+// on other objects of the action. A dry run judges each object alone, and the cluster as it is
+// before the action.
+type Denial struct{ error }
+
+func (p *Preflight) run(list kube.ResourceList, e *expectations, insist bool) error {
 	list = list.Filter(func(info *resource.Info) bool { return !e.shipped[info.Mapping.GroupVersionKind.GroupKind()] })
 	errs := each(p.ctx, list, func(_ int, info *resource.Info) error {
 		if err := p.ctx.Err(); err != nil {
@@ -84,20 +92,77 @@ func (p *Preflight) run(list kube.ResourceList, e *expectations) error {
 		return p.dryRuns.run(info)
 	})
 	var objections []string
+	denied := true
 	for i, err := range errs {
+		depends := mayDepend(err)
 		switch {
 		case err == nil:
-		case e.block(list[i], err):
+		case depends && (insist || p.freesPorts(list[i], err)), !e.block(list[i], err):
+			p.log("checking %s: %s", wait.ObjectName(list[i]), err)
+		default:
 			p.refused(list[i], err)
 			objections = append(objections, fmt.Sprintf("%s: %s", wait.ObjectName(list[i]), err))
-		default:
-			p.log("checking %s: %s", wait.ObjectName(list[i]), err)
+			denied = denied && depends
 		}
 	}
-	if len(objections) > 0 {
-		return fmt.Errorf("the API server would refuse: [%s]", strings.Join(objections, ", "))
+	if len(objections) == 0 {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("the API server would refuse: [%s]", strings.Join(objections, ", "))
+	if denied {
+		return Denial{err}
+	}
+	return err
+}
+
+// freesPorts reports whether the action takes the node ports that a Service lacks from other Services.
+// Objects of one kind are applied again if that comes later. A Service that the new revision drops
+// keeps its ports until the others are applied.
+func (p *Preflight) freesPorts(info *resource.Info, err error) bool {
+	if apiretry.DenialOf(apiretry.AnswerOf(err)) != apiretry.DeniedByAllocation || !p.dryRuns.method.ServerSide {
+		return false
+	}
+	lacks := nodePorts(info)
+	maps.DeleteFunc(lacks, func(port int64, _ bool) bool { return nodePorts(p.builds.previous.Get(info))[port] })
+	if len(lacks) == 0 {
+		return false
+	}
+	for _, was := range p.builds.previous {
+		is := nodePorts(p.builds.last.Get(was))
+		for port := range nodePorts(was) {
+			if is != nil && !is[port] {
+				delete(lacks, port)
+			}
+		}
+	}
+	return len(lacks) == 0
+}
+
+// nodePorts returns the node ports in the manifest of a Service; nil for no object and for objects of
+// other kinds.
+func nodePorts(info *resource.Info) map[int64]bool {
+	if info == nil || info.Mapping.GroupVersionKind.GroupKind() != (apischema.GroupKind{Kind: "Service"}) {
+		return nil
+	}
+	object, ok := info.Object.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	all := map[int64]bool{}
+	ports, _, _ := unstructured.NestedSlice(object.Object, "spec", "ports")
+	for _, port := range ports {
+		fields, _ := port.(map[string]any)
+		if n, found, _ := unstructured.NestedInt64(fields, "nodePort"); found {
+			all[n] = true
+		}
+	}
+	return all
+}
+
+// mayDepend reports whether the API server has denied an object for a reason that may depend on other
+// objects.
+func mayDepend(err error) bool {
+	return apiretry.DenialOf(apiretry.AnswerOf(err)) != apiretry.NoDenial
 }
 
 // AcceptsObjects reports whether a namespace exists, for an identity that may neither read nor

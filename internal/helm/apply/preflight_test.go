@@ -12,9 +12,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
@@ -88,6 +92,52 @@ func TestExpectHooks(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.names, slices.Collect(maps.Keys(e.names))); diff != "" {
 				t.Errorf("%s: names (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFreesPorts: a node port that another Service of the release gives up is no denial. One that the
+// action frees too late, or not at all, is.
+func TestFreesPorts(t *testing.T) {
+	t.Parallel()
+	type ports map[string]int64
+	list := func(all ports) (list kube.ResourceList) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			spec := map[string]any{"ports": []any{map[string]any{"port": int64(80)}, map[string]any{"nodePort": all[name]}}}
+			list.Append(&resource.Info{
+				Name: name, Namespace: "prod", Mapping: &meta.RESTMapping{GroupVersionKind: apischema.GroupVersionKind{Version: "v1", Kind: "Service"}},
+				Object: &unstructured.Unstructured{Object: map[string]any{"spec": spec}},
+			})
+		}
+		return list
+	}
+	taken := apierrors.NewInvalid(apischema.GroupKind{Kind: "Service"}, "a", field.ErrorList{
+		field.Invalid(field.NewPath("spec", "ports").Index(1).Child("nodePort"), 30080, "provided port is already allocated"),
+	})
+	for name, tc := range map[string]struct {
+		reason         string
+		previous, next ports
+		err            error
+		clientSide     bool
+		want           bool
+	}{
+		"Moves":      {"b gives up the port", ports{"b": 30080}, ports{"a": 30080, "b": 30081}, taken, false, true},
+		"Changes":    {"so it does if a had another one", ports{"a": 30082, "b": 30080}, ports{"a": 30080, "b": 30081}, taken, false, true},
+		"Keeps":      {"b keeps it", ports{"b": 30080}, ports{"a": 30080, "b": 30080}, taken, false, false},
+		"Dropped":    {"b is deleted after a is applied", ports{"b": 30080}, ports{"a": 30080}, taken, false, false},
+		"Elsewhere":  {"another release has it", ports{"b": 30081}, ports{"a": 30080, "b": 30082}, taken, false, false},
+		"OtherCause": {"the port is not what is missing", ports{"b": 30080}, ports{"a": 30080, "b": 30081}, errors.New("no"), false, false},
+		"ClientSide": {"Helm applies each object once", ports{"b": 30080}, ports{"a": 30080, "b": 30081}, taken, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &Preflight{
+				builds:  &builds{previous: list(tc.previous), last: list(tc.next)},
+				dryRuns: &dryRuns{method: &Method{ServerSide: !tc.clientSide}},
+			}
+			if got := p.freesPorts(p.builds.last[0], tc.err); got != tc.want {
+				t.Errorf("%s: it frees the port: %t", tc.reason, got)
 			}
 		})
 	}

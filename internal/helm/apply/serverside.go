@@ -78,6 +78,11 @@ func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result,
 			return err
 		})
 		for i, info := range batch {
+			if mayDepend(errs[i]) {
+				// Another object of the batch may have been applied since: Helm applies one after the
+				// other.
+				created[i], errs[i] = s.apply(info, migrates[i])
+			}
 			switch {
 			case errs[i] != nil:
 				s.refused(info, errs[i])

@@ -30,6 +30,7 @@ const (
 	Unlocked          Kind = "Unlocked"
 	Interrupted       Kind = "Interrupted"
 	ObjectsOwned      Kind = "ObjectsOwned"
+	DryRunDenied      Kind = "DryRunDenied"
 	RetriesExceeded   Kind = "RetriesExceeded"
 	RejectedStalled   Kind = "RejectedStalled"
 	RemediatedStalled Kind = "RemediatedStalled"
@@ -117,6 +118,8 @@ func failures() []Row {
 			"The action continues when the server answers, and is tried every {interval} at the latest", helmv2.ReasonInterrupted),
 		row(ObjectsOwned, "Helm {action} of release {release} with chart {chart} waits: {cause}", nothing,
 			"Retries follow with back-off, and at once when the other release changes", helmv2.ReasonObjectsOwned),
+		row(DryRunDenied, "Helm {action} of release {release} with chart {chart} did not begin: {cause}", nothing,
+			"The {action} is tried all the same in {interval}: the API server then decides about each object", helmv2.ReasonDryRunDenied),
 		row(TooLarge, "Helm {action} refused for release {release} with chart {chart}: {cause}", nothing,
 			"Change the spec, the chart or the values", helmv2.ReasonReleaseTooLarge),
 		row(HoldFailed, "Helm rollback of release {release} to revision {revision} failed: {cause}", "Earlier revisions stay",
