@@ -34,6 +34,52 @@ func (w *world) refuses(name string) {
 	})
 }
 
+// denies makes a webhook deny applies of the ConfigMap of a release: only their dry runs, or all.
+func (w *world) denies(name string, all bool) {
+	w.answers(func(req *http.Request) *http.Response {
+		dryRun := req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/configmaps/"+name) && req.URL.Query().Has("dryRun")
+		if dryRun || all && applies(req, name) {
+			return respond(req, http.StatusForbidden, `admission webhook "a.example.com" denied the request: not like this`)
+		}
+		return nil
+	})
+}
+
+// TestDeniedDryRuns: an action without retries that dry runs deny is tried all the same after 15 s, also
+// by another process. There is one event for the denial, and one for a failure after it.
+func TestDeniedDryRuns(t *testing.T) {
+	inBubble(t, func(w *world) {
+		stop := w.start()
+		w.publish("app", "1.0.0", w.note("1.0.0"))
+		w.denies("app", false)
+		hr := w.release("app", "one")
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, "not like this", "Nothing was changed")
+		if took := w.untilMessage("app", "one"); took < 15*time.Second || took > 16*time.Second {
+			t.Errorf("it is tried after %s", took)
+		}
+		w.untilReady(hr)
+
+		w.says(hr, "two")
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDryRunDenied)
+		stop()
+		w.start()
+		w.untilMessage("app", "two")
+		w.untilReady(hr)
+		if s := hr.Status; s.Failures+s.InstallFailures+s.UpgradeFailures > 0 || newest(hr) != 2 || len(w.events(helmv2.ReasonDryRunDenied)) != 2 {
+			t.Errorf("revision %d, status %+v, events %q", newest(hr), s, w.events(helmv2.ReasonDryRunDenied))
+		}
+
+		w.denies("app", true)
+		w.says(hr, "three")
+		w.untilCondition(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to upgrade after 1 attempt(s)", "not like this")
+		time.Sleep(time.Minute)
+		w.quiet(time.Hour)
+		if denied, failed := w.events(helmv2.ReasonDryRunDenied), w.events(helmv2.ReasonUpgradeFailed); len(denied) != 3 || len(failed) != 1 {
+			t.Errorf("events %q and %q", denied, failed)
+		}
+	})
+}
+
 // TestRetryOnFailure: an upgrade that fails is tried again at its retry interval, without a limit.
 func TestRetryOnFailure(t *testing.T) {
 	inBubble(t, func(w *world) {
