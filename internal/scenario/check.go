@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -90,8 +91,10 @@ func checkResumed(in release.Input, d release.Decision) error {
 	if _, unlocks := d.Action.(release.Unlock); !unlocks || newest.Owner != uid || newest.Attempt == nil {
 		return nil
 	}
-	if last := release.Latest(in.Recorded.History); last != nil && last.Version >= newest.Version {
-		// The action has ended, and its pending record was stored again.
+	if last := release.Latest(in.Recorded.History); last != nil &&
+		(last.Version >= newest.Version || !last.FirstDeployed.Time.Equal(newest.FirstDeployed.Truncate(time.Second))) {
+		// The action has ended, or is of another life of the release: its record may have been stored
+		// again.
 		return nil
 	}
 	a := newest.Attempt
