@@ -75,8 +75,7 @@ func (s *site) toLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) loginForm(w http.ResponseWriter, r *http.Request) {
-	to := local(r.URL.Query().Get("to"))
-	s.render(w, r, http.StatusOK, "login", &layout{Title: "Log in", Content: to, Unlock: to})
+	s.render(w, r, http.StatusOK, "login", &layout{Title: "Log in", Content: local(r.URL.Query().Get("to")), Locked: true})
 }
 
 func (s *site) refuseLogin(w http.ResponseWriter, r *http.Request, code int, to, text string) {

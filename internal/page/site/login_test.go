@@ -193,8 +193,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestUnlock: a page for a request without a token has the address that the script requests with the
-// key, if it has one; a page for a token has none. A login that fails is shown as it is.
+// TestUnlock: the login, and another page for a request without a token, say that the script requests a
+// page with the key, if it has one. A page for a token and a login that fails are shown as they are.
 func TestUnlock(t *testing.T) {
 	withKey := func(r *http.Request) *http.Request {
 		_, sealed, _ := cutCookie(send(newSite(t, false, ""), login("good")).Header().Get("Set-Cookie"))
@@ -210,7 +210,7 @@ func TestUnlock(t *testing.T) {
 		"Login":       {r: get("/login?to=%2Freleases%2Fa%2Fb%3Ffrom%3D1"), unlock: ` data-unlock="/releases/a/b?from=1"`, hidden: " hidden"},
 		"LoginOfSite": {r: get("/login?to=https%3A%2F%2Fevil.example"), unlock: ` data-unlock="/"`, hidden: " hidden"},
 		"Failed":      {r: login("bad"), hidden: " hidden"},
-		"Missing":     {r: get("/nothing?x=1"), unlock: ` data-unlock="/nothing?x=1"`},
+		"Missing":     {r: get("/nothing?x=1"), unlock: ` data-unlock=""`},
 		"Shown":       {r: withKey(get("/nothing"))},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,9 +42,9 @@ type layout struct {
 	Shard     string
 	Error     string
 	Content   any
-	// Unlock is the address of the page that the script shows in place of this one, if the browser has
-	// the key of a login; empty if the request had a token.
-	Unlock string
+	// Locked is true if the script shows another page in place of this one, if the browser has the key of
+	// a login: the page that the login leads to, or this address as it is for a user.
+	Locked bool
 	// path is that of the request.
 	path string
 }
@@ -106,9 +106,7 @@ func parse() (*templates, error) {
 // render writes a page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name string, data *layout) {
 	data.Shard, data.path, data.Anonymous, data.Login = s.Shard, r.URL.Path, s.tokenOf(r) == "", name == "login"
-	if data.Anonymous && !data.Login && r.Method == http.MethodGet {
-		data.Unlock = local(r.URL.RequestURI())
-	}
+	data.Locked = data.Locked || data.Anonymous && !data.Login && r.Method == http.MethodGet
 	var page bytes.Buffer
 	if err := s.templates.pages[name].ExecuteTemplate(&page, "layout", data); err != nil {
 		s.Source.Log.Error(err, "template of the web page", "name", name)

@@ -37,9 +37,9 @@
     document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }
 
-  const locked = document.getElementById("content").dataset.unlock;
+  const sent = document.getElementById("content").dataset;
   let unanswered = false;
-  if (key && locked) await unlock(locked).catch(() => { unanswered = true; });
+  if (key && "unlock" in sent) await unlock(sent.unlock || location.pathname + location.search).catch(() => { unanswered = true; });
 
   const main = document.getElementById("content");
   const live = document.getElementById("live");
