@@ -82,7 +82,7 @@ func TestCanaryInParts(t *testing.T) {
 	}))
 	w.denyWith(partsOf, admissionregistrationv1.Create)
 	hr := w.release("denied", nil, usual)
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "not like this", "***")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, "not like this", "***")
 	w.untilEventText(hr, "not like this")
 	w.allow()
 	w.noCanary()

@@ -362,7 +362,7 @@ func TestCanaryInDenials(t *testing.T) {
 
 	w.deny(admissionregistrationv1.Create)
 	early := w.release("early", nil, usual, expires, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "bird" })
-	w.untilSays(early, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "not like this")
+	w.untilSays(early, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, "not like this")
 	w.edit(early, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	// A retry that runs ends first.
 	w.untilObserved(early)

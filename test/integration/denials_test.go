@@ -42,7 +42,10 @@ func TestDenials(t *testing.T) {
 		return rawRequest{method: http.MethodPost, path: at + kind + "?dryRun=All", kind: "application/json", body: body}
 	}
 	service := func(spec string, args ...any) rawRequest {
-		return post("services", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"other"},"spec":{"type":"NodePort",`+fmt.Sprintf(spec, args...)+`}}`)
+		// A dry run checks neither addresses nor the range of ports.
+		r := post("services", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"other"},"spec":{"type":"NodePort",`+fmt.Sprintf(spec, args...)+`}}`)
+		r.path = strings.TrimSuffix(r.path, "?dryRun=All")
+		return r
 	}
 	pod := func(name, fields string) rawRequest {
 		return post("pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"`+name+`"},"spec":{`+fields+`"containers":[{"name":"c","image":"example.com/none"}]}}`)
@@ -50,9 +53,6 @@ func TestDenials(t *testing.T) {
 	configMap := func(name string) rawRequest {
 		return post("configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"`+name+`"}}`)
 	}
-	address := service(`"clusterIP":%q,"ports":[{"port":80}]`, held.Spec.ClusterIP)
-	// A dry run does not see that an address is taken.
-	address.path = strings.TrimSuffix(address.path, "?dryRun=All")
 	unprivileged := configMap("a")
 	unprivileged.header = map[string]string{"Impersonate-User": "unprivileged"}
 	for name, tc := range map[string]struct {
@@ -66,7 +66,7 @@ func TestDenials(t *testing.T) {
 		"DeniedByQuota":       {configMap("many"), apiretry.Denied, apiretry.DeniedByQuota},
 		"DeniedByLimits":      {pod("b", ""), apiretry.Denied, apiretry.DeniedByLimits},
 		"DeniedPort":          {service(`"ports":[{"port":80,"nodePort":%d}]`, held.Spec.Ports[0].NodePort), apiretry.Answered, apiretry.DeniedByAllocation},
-		"DeniedAddress":       {address, apiretry.Answered, apiretry.DeniedByAllocation},
+		"DeniedAddress":       {service(`"clusterIP":%q,"ports":[{"port":80}]`, held.Spec.ClusterIP), apiretry.Answered, apiretry.DeniedByAllocation},
 		"PortOutOfRange":      {service(`"ports":[{"port":80,"nodePort":80}]`), apiretry.Answered, apiretry.NoDenial},
 		"NoPort":              {service(`"ports":[{"port":0}]`), apiretry.Answered, apiretry.NoDenial},
 		"NoRight":             {unprivileged, apiretry.Denied, apiretry.NoDenial},
