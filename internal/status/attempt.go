@@ -186,7 +186,7 @@ func furtherEvents(o release.Outcome) []Event {
 	if len(o.Adopted) > 0 {
 		all = append(all, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
 	}
-	if len(o.Kept) > 0 {
+	if len(o.Kept) > 0 && !o.EndedEarly() {
 		all = append(all, warning(helmv2.EventReasonObjectsKept, "Helm "+release.Name(o.Action)+" "+keptMessage(o), desiredMetadata(o.Desired)))
 	}
 	if len(o.Skipped) > 0 && !o.EndedEarly() {

@@ -71,8 +71,8 @@ func skippedEvents(o release.Outcome) []string {
 	return messages
 }
 
-// TestKeptObjects: one event names the objects that were not deleted, since other releases own them.
-func TestKeptObjects(t *testing.T) {
+// TestKeptObjectsEvent: one event names the objects that were not deleted, since other releases own them.
+func TestKeptObjectsEvent(t *testing.T) {
 	t.Parallel()
 	kept := func(o release.Outcome) []string {
 		o.Started, o.Ended = testNow, testNow

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
-	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,12 +206,6 @@ func (l *Leftovers) withoutOthers(list kube.ResourceList) kube.ResourceList {
 		ours.Append(list[i])
 	}
 	return ours
-}
-
-// isHook reports whether the manifest of an object is that of a hook.
-func isHook(info *resource.Info) bool {
-	object, err := meta.Accessor(info.Object)
-	return err == nil && object.GetAnnotations()[helmrelease.HookAnnotation] != ""
 }
 
 // withLeftovers returns the objects of the newest revision and those that only failed revisions have
