@@ -65,13 +65,27 @@ func Clean(text string) string {
 
 // JSON returns a JSON document whose strings have no characters that control a terminal: they are
 // escaped. The encoder of Go escapes those below U+0020 only.
-func JSON(document []byte) []byte {
-	if !bytes.ContainsFunc(document, func(r rune) bool { return r != '\n' && controls(r) }) {
+func JSON(document []byte) []byte { return escape(document, controls) }
+
+// YAML returns a value as YAML without characters that control a terminal: its encoder refuses them
+// unless they are escaped. YAML has no escapes for surrogates, so format characters stay.
+func YAML(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(escape(raw, unicode.IsControl))
+}
+
+// escape returns a JSON document with escapes in place of some characters. Line breaks stay: in strings
+// they are escaped already.
+func escape(document []byte, is func(rune) bool) []byte {
+	if !bytes.ContainsFunc(document, func(r rune) bool { return r != '\n' && is(r) }) {
 		return document
 	}
 	escaped := make([]byte, 0, len(document)+64)
 	for _, r := range string(document) {
-		if r == '\n' || !controls(r) {
+		if r == '\n' || !is(r) {
 			escaped = utf8.AppendRune(escaped, r)
 			continue
 		}
@@ -80,16 +94,6 @@ func JSON(document []byte) []byte {
 		}
 	}
 	return escaped
-}
-
-// YAML returns a value as YAML without characters that control a terminal: its encoder refuses them
-// unless they are escaped.
-func YAML(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return yaml.JSONToYAML(JSON(raw))
 }
 
 // controls reports whether a character controls a terminal, or the direction or visibility of others.
