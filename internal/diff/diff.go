@@ -106,7 +106,7 @@ func (d *Differ) diff(ctx context.Context, q Query, facts func(s *subject) (view
 		return view.Diff{}, err
 	}
 	found, err := facts(s)
-	return view.DiffOf(found), err
+	return view.DiffOf(found), s.reads.explain(err)
 }
 
 // Revision returns what would make live objects those of a stored revision.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -357,6 +358,11 @@ func TestLookups(t *testing.T) {
 		if warned := slices.Contains(d.Warnings, "the chart looks up objects, and found none: you may not"); warned == tc.found {
 			t.Errorf("%s: warnings %q", name, d.Warnings)
 		}
+	}
+	failing := &reads{Lookups: Lookups{Denied: "you may not"}}
+	failing.missed.Store(true)
+	if err := failing.explain(errors.New("nil pointer")); err == nil || err.Error() != "nil pointer; the chart looks up objects, and found none: you may not" {
+		t.Errorf("%v", err)
 	}
 	r := &reads{Lookups: Lookups{User: "system:serviceaccount:prod:web"}}
 	if got := r.connection(w.Config()).Impersonate.UserName; got != r.User || w.Config().Impersonate.UserName != "" {

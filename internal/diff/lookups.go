@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -50,6 +51,14 @@ func (r *reads) warnings() []string {
 		return nil
 	}
 	return []string{"the chart looks up objects, and found none: " + r.Denied}
+}
+
+// explain returns an error with the warning: a template may fail without the object.
+func (r *reads) explain(err error) error {
+	if err == nil || !r.missed.Load() {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, r.warnings()[0])
 }
 
 // unread answers that no object exists. Lists of APIs are read.

@@ -204,7 +204,7 @@ func TestPluginDiffLookups(t *testing.T) {
 	// The tenant may read ConfigMaps, and no ServiceAccounts.
 	reads := func(kind, name string) string {
 		return w.file("note-1.1.0.tgz", pack(t, "note", "1.1.0", map[string]string{
-			"templates/new.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {found: \"{{ (lookup \"v1\" \"" + kind + "\" .Release.Namespace \"" + name + "\").metadata.name | default \"nothing\" }}\"}\n",
+			"templates/new.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {found: \"{{ if lookup \"v1\" \"" + kind + "\" .Release.Namespace \"" + name + "\" }}" + name + "{{ else }}nothing{{ end }}\"}\n",
 		}))
 	}
 	k := w.kubeconfig()
