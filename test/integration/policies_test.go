@@ -146,6 +146,7 @@ func TestSourceOfTenant(t *testing.T) {
 	}
 	edit(func(*sourcev1.OCIRepository) {})
 	stored()
+	asking("the release to be ready", func() bool { return condition(hr, helmv2.ConditionReady).Status == metav1.ConditionTrue })
 	w.untilReady(hr)
 
 	edit(func(o *sourcev1.OCIRepository) { o.Spec.CertSecretRef = &fluxmeta.LocalObjectReference{Name: "own"} })
