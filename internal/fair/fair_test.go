@@ -305,6 +305,8 @@ func FuzzNext(f *testing.F) {
 	f.Add([]byte("abcab"), uint8(1), false)
 	f.Add([]byte{0, 0, 0, 0x40, 1, 0x80, 0x80, 0x41, 0x80, 0xc1, 2, 0x80}, uint8(2), true)
 	f.Add([]byte{0, 0, 0, 0, 8, 0x80, 0x48, 1, 0x80, 0x81, 0xc1, 2, 0x80}, uint8(4), false)
+	// A tenant with two of three slots waits for longer than another one.
+	f.Add([]byte{0, 0, 2, 0, 3, 0x80, 1, 0x80}, uint8(2), false)
 	// A request of a tenant is reserved because of its cluster, and another one is not.
 	f.Add([]byte("00801=01%\x991\x8c0\x9b2"), uint8('('), true)
 	f.Fuzz(func(t *testing.T, steps []byte, size uint8, reserve bool) {

@@ -250,7 +250,7 @@ func TestUninstalledObjectOfAnother(t *testing.T) {
 		storagetest.Store(t, w.Server, "prod", theirs)
 		out := w.succeed(leftoversUninstall)
 		w.expect("moved")
-		want := []string{"ConfigMap/prod/moved is owned by Helm release prod/shop"}
+		want := []string{"ConfigMap/prod/moved: it is of Helm release prod/shop by now"}
 		if diff := cmp.Diff(want, out.Kept); diff != "" || out.Changes.Objects.Deleted != 3 {
 			t.Errorf("%d objects were deleted; kept (-want +got):\n%s", out.Changes.Objects.Deleted, diff)
 		}
