@@ -107,7 +107,8 @@ func TestPlugin(t *testing.T) {
 	})
 	w.expectPlugin(k, 0, "plan app", "Upgrade of "+w.namespace+"/app", "No policy requires an approval.")
 	w.expectPlugin(k, 1, "approve app --digest sha256:old", "nothing was approved")
-	w.expectPlugin(k, 0, "approve app", "approved: sha256:")
+	w.expectPlugin(k, 1, "approve app", "Approve this plan?", "nothing was approved")
+	w.expectPlugin(k, 0, "approve app --yes", "approved: sha256:")
 	w.expectPlugin(k, 0, "reject app", "rejected: sha256:")
 
 	w.says(hr, "three")

@@ -113,7 +113,8 @@ func TestWaitsAskLittle(t *testing.T) {
 	}
 	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}
 	b.mustRun(release.Uninstall{Timeout: patience, Target: target}, archive, nil, helmv2.HelmReleaseSpec{})
-	if got := b.reads(); len(got) != 0 {
+	// Another release may own an object by now, so each is read once.
+	if got := b.reads(); len(got) != 4 || slices.ContainsFunc(got, func(r string) bool { return !strings.HasPrefix(r, "GET ") }) {
 		t.Errorf("a deletion sent %q", got)
 	}
 }

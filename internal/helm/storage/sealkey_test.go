@@ -6,6 +6,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,8 +79,9 @@ func TestSealKeyAwaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				clients, fails := fake.NewClientset(), true
-				clients.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return fails, nil, tc.err })
+				var works atomic.Bool
+				clients := fake.NewClientset()
+				clients.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return !works.Load(), nil, tc.err })
 				key := &SealKey{}
 				s := NewSealKeySource(clients.CoreV1(), "helm-system", key, false, logr.Discard())
 				ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +97,7 @@ func TestSealKeyAwaited(t *testing.T) {
 				if decided != tc.decided || key.secret.Load() != nil {
 					t.Errorf("decided %t, want %t", decided, tc.decided)
 				}
-				fails = false
+				works.Store(true)
 				<-s.Decided()
 				for key.secret.Load() == nil {
 					time.Sleep(sealKeyRetry)
