@@ -5,7 +5,6 @@ package integration
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -252,13 +251,6 @@ func TestHelmChartThatChangedHands(t *testing.T) {
 	if _, found := w.helmChart(key); !found {
 		t.Error("another one's HelmChart was deleted")
 	}
-}
-
-func TestNameTooLongForAHelmChart(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	hr := w.release(strings.Repeat("n", 250), nil, templated(""))
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonArtifactFailed, "its name has", "253 are possible")
 }
 
 func TestNoCrossNamespaceRefs(t *testing.T) {

@@ -27,9 +27,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// maxNameLength is the longest name of an object.
-const maxNameLength = 253
-
 // Maker makes and deletes HelmCharts.
 type Maker struct {
 	// Client reads HelmCharts from the cache and writes them, Live reads past the cache.
@@ -67,13 +64,6 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 	}
 	if err := inputs.CheckNamespace(hr, m.NoCrossNamespaceRefs); err != nil {
 		return recorded, err
-	}
-	if n := len(inputs.HelmChartKey(hr).Name); n > maxNameLength {
-		return recorded, &release.Blocked{
-			Reason: helmv2.ReasonArtifactFailed, Terminal: true, Retry: release.Never(),
-			Message: fmt.Sprintf("HelmChart '%s' cannot be made: its name has %d characters, and %d are possible", name, n, maxNameLength),
-			Todo:    "Use spec.chartRef",
-		}
 	}
 	chart := inputs.WantedHelmChart(hr)
 	applied, err := m.isApplied(ctx, chart)
