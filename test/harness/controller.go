@@ -61,7 +61,7 @@ func newController(o Options, kubeconfig string) *Controller {
 		path:    o.Controller,
 		// Fixed ports of several controllers would conflict.
 		args: append([]string{noMetrics, "--health-addr=0", "--log-encoding=console"}, o.ControllerArgs...),
-		env:  append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1"), o.ControllerEnv...),
+		env:  append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE=default", "GORACE=halt_on_error=1"), o.ControllerEnv...),
 	}
 }
 
