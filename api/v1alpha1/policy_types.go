@@ -153,7 +153,7 @@ const (
 // Protection protects objects against removal.
 type Protection struct {
 	// The kinds of the objects, as Kind, in any group, or as Kind.group, such as
-	// Cluster.postgresql.cnpg.io. The deletion of a CRD counts as that of all objects of its kind.
+	// Cluster.postgresql.cnpg.io. A deleted CRD counts as all objects of its kind.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +required
@@ -263,7 +263,7 @@ type ChartTransport string
 
 // The values of ChartTransport.
 const (
-	// TransportSystem allows those of source-controller's system only.
+	// TransportSystem allows only the certificate authorities of source-controller's system.
 	TransportSystem ChartTransport = "System"
 	// TransportAny also allows those in a Secret that the source names.
 	TransportAny ChartTransport = "Any"

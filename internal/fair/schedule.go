@@ -64,7 +64,7 @@ func (s *state) dequeue(i int) {
 // next returns the index of the request that gets the next slot, -1 if none does.
 //
 // Tenants take turns: with k tenants waiting, each gets one of the next k slots. Of tenants that
-// began to wait for the same slot, the one that has used the least is first. In its turn, a tenant
+// began to wait for the same slot, the tenant with the least usage is first. In its turn, a tenant
 // gets a slot for its first resumed request, or for its first one if it has resumed none.
 //
 // A tenant that has all slots but one gets the last one only if no other tenant waits. A tenant with

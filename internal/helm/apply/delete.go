@@ -187,8 +187,8 @@ func (d *deletion) read(info *resource.Info) error {
 	return err
 }
 
-// whyForeign returns why a live object is not deleted that an unproven revision contains; empty if
-// its own metadata names the release, or the revision is proven.
+// whyForeign returns why a live object of an unproven revision is not deleted; empty if its own
+// metadata names the release, or the revision is proven.
 func (d *deletion) whyForeign(live runtime.Object) string {
 	metadata, us := ownershipMetadataOf(live), d.ownership.us
 	if !d.unproven() || metadata.Name == us.Name && metadata.Namespace == us.Namespace {
@@ -197,8 +197,8 @@ func (d *deletion) whyForeign(live runtime.Object) string {
 	return "another client wrote the record of the revision, and the metadata of the object does not name the release"
 }
 
-// own returns the objects of an uninstalled revision without those that an unproven revision must not
-// make us delete, and the errors of the objects that could not be read.
+// own returns the objects that an uninstall may delete, and the errors of objects that could not be
+// read. An unproven revision must not cause the deletion of an object of another release.
 func (d *deletion) own(list kube.ResourceList) (own kube.ResourceList, unread []error) {
 	if !d.unproven() {
 		return list, nil

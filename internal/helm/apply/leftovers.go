@@ -187,8 +187,8 @@ func (l *Leftovers) uninstall(manifest string, list kube.ResourceList) kube.Reso
 	return l.withoutOthers(l.withLeftovers(manifest, l.deletion.unprotected(list)))
 }
 
-// withoutOthers returns the objects that no other release owns by now. The others are deleted by that
-// release. An object that cannot be read is tried to be deleted.
+// withoutOthers returns the objects that no other release owns by now. The release that owns an object
+// deletes it. An object that cannot be read is returned: an identity may delete and not read it.
 func (l *Leftovers) withoutOthers(list kube.ResourceList) kube.ResourceList {
 	all := make([]*leftover, len(list))
 	for i, info := range list {
