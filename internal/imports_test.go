@@ -44,7 +44,7 @@ func layers() []layer {
 		}},
 		// Decisions are pure, so they use only those tools that are.
 		{decisions, []string{
-			"changes", "diagnosis", "hookjob", "operation", "plan", "policy", "readiness", "release", "scenario", "served", "status",
+			"changes", "diagnosis", "hookjob", "operation", "plan", "policy", "readiness", "release", "served", "status",
 		}},
 		// Effects read the input of decisions and carry out their results.
 		{"effects", []string{"cancel", "chart", "diagnosis/evidence", "drift", "helm", "inputs", "render"}},
@@ -186,8 +186,8 @@ func reach(all map[string]pkg, from string, targets ...string) []string {
 	return nil
 }
 
-// TestImports: packages import their own layer and lower ones. Only main imports controllers, and
-// only tests import test support.
+// TestImports: packages import their own layer and lower ones. Only main imports controllers. Test
+// support is below test/, above all layers.
 func TestImports(t *testing.T) {
 	for path, p := range graph(t) {
 		if !within(path, project) || path == project+"/internal" {
@@ -208,8 +208,6 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s of the layer %s imports %s of the higher layer %s", path, layer, i, other)
 			case other == controllers && layer != controllers && path != project:
 				t.Errorf("%s imports %s, which only main may", path, i)
-			case testSupport(i) && !testSupport(path) && !within(path, project+"/test"):
-				t.Errorf("%s imports %s, which only tests may", path, i)
 			}
 		}
 	}
@@ -220,11 +218,6 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-}
-
-// testSupport reports whether a package below internal/ is made for tests.
-func testSupport(path string) bool {
-	return strings.HasPrefix(path, packages) && (strings.HasSuffix(path, "test") || path == packages+"scenario")
 }
 
 // TestPurePackages: decisions and the packages that pure lists perform no I/O. They import only pure
@@ -260,7 +253,7 @@ func TestPurePackages(t *testing.T) {
 		if chain := reach(all, packages+name, "net", "github.com/go-logr/logr", "log", "math/rand", "context", "os/exec", "k8s.io/klog"); chain != nil {
 			t.Errorf("%s performs no I/O, and takes time and identity as arguments: %s", name, strings.Join(chain, " imports "))
 		}
-		if name != "scenario" && slices.Contains(p.Imports, "os") {
+		if slices.Contains(p.Imports, "os") {
 			t.Errorf("%s imports os", name)
 		}
 	}
@@ -281,7 +274,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
 			indirect:  []string{"chart", "diff", "inputs", "controller", "page", "view/read", "cli", "main"},
 		},
 		{

@@ -81,7 +81,7 @@ func checkNames(t *testing.T, row, cell string, text map[string]string) {
 }
 
 // exists reports whether a test of a name exists: Test, Test/Case, a fuzz test, a benchmark, a
-// scenario of internal/scenario, suite/scenario of test/e2e, or file/attack of the attack suite.
+// scenario of test/scenario, suite/scenario of test/e2e, or file/attack of the attack suite.
 func exists(name string, files map[string]string) bool {
 	test, sub, _ := strings.Cut(name, "/")
 	if !regexp.MustCompile("^(Test|Fuzz|Benchmark)[A-Z]").MatchString(name) {
@@ -89,7 +89,7 @@ func exists(name string, files map[string]string) bool {
 			attacks, _ := os.ReadFile(filepath.Join("../test/attacks/corpus", test+".go"))
 			return strings.Contains(files["../test/e2e/scenarios_test.go"], `{"`+name+`", `) || strings.Contains(string(attacks), `("`+sub+`", `)
 		}
-		_, err := os.Stat(filepath.Join("scenario", "testdata", name+".txt"))
+		_, err := os.Stat(filepath.Join("..", "test", "scenario", "testdata", name+".txt"))
 		return err == nil
 	}
 	for _, content := range files {

@@ -14,7 +14,7 @@ type suite struct {
 
 const (
 	// unitPackages are all packages whose tests need no cluster.
-	unitPackages = ". ./api/... ./hack/... ./internal/... ./test/attacks/... ./test/bench/... ./test/bubble/... ./test/chaos/... ./test/fixture/... ./test/harness/... ./test/manifests/... ./test/run/... ./test/soak/..."
+	unitPackages = ". ./api/... ./hack/... ./internal/... ./test/attacks/... ./test/bench/... ./test/bubble/... ./test/chaos/... ./test/fixture/... ./test/harness/... ./test/manifests/... ./test/run/... ./test/scenario ./test/soak/..."
 	// racePackages use goroutines or locks.
 	racePackages = "./internal/apiretry ./internal/attempt ./internal/chart ./internal/cluster ./internal/controller/capabilities ./internal/controller/helmrelease ./internal/controller/helmrelease/helmchart ./internal/controller/helmrelease/state ./internal/controller/helmrelease/turn ./internal/controller/optional ./internal/drift ./internal/events ./internal/fair ./internal/helm/apply ./internal/helm/storage ./internal/helm/wait ./internal/leader/... ./internal/page/access ./internal/page/live ./internal/parallel ./internal/render/handler ./internal/render/postrender ./internal/view/read ./internal/watch ./internal/worker ./test/bubble"
 	// sequential tests are among the most costly ones of these packages, and start no goroutines.

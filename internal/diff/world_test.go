@@ -23,12 +23,12 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/handler"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/read"
 	"github.com/pintle-dev/pintle/internal/worker"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // templates are those of chart note.

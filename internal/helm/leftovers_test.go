@@ -19,9 +19,9 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
-	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/apitest"
+	"github.com/pintle-dev/pintle/test/storagetest"
 )
 
 // mapsYAML renders a ConfigMap for each name in .Values.maps. Its value may be the resource policy.

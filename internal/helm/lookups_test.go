@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 const twoPath = "/api/v1/namespaces/prod/configmaps/two"

@@ -12,9 +12,9 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
-	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/apitest"
+	"github.com/pintle-dev/pintle/test/storagetest"
 )
 
 // TestNeverWorked: if no revision of a release ever worked, all its objects are checked, since it

@@ -19,8 +19,8 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
-	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/storagetest"
 )
 
 const (

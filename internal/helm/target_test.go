@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
-	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/storagetest"
 )
 
 // oldTarget is where the release of these tests is installed before it moves.

@@ -16,8 +16,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/controllertest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 func had(snapshots ...*helmv2.Snapshot) func(*helmv2.HelmRelease) {

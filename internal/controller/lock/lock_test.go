@@ -13,8 +13,8 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller/controllertest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

@@ -20,8 +20,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/helm/kinds"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // built has the fields of an object that are compared.

@@ -12,8 +12,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 const (

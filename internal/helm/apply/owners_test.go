@@ -18,8 +18,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
-	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/storagetest"
 )
 
 // TestOwners: a release has the objects of the newest revision, unless that is uninstalled, and of

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // TestMustMigrate: an object is read before it is applied if client-side apply may own

@@ -15,10 +15,10 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 const (

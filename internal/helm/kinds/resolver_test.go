@@ -15,8 +15,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/served"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // world is an API server in memory that counts its requests.

@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 const path = "/api/v1/namespaces/prod/secrets/pintle.plan.v1.app"

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/kube"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 func TestWait(t *testing.T) {

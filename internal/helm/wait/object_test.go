@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // TestHookIsLost: a hook that is deleted before it completes has failed, and nothing is

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/readiness"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 func TestLearnDeleted(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 const jobsPath = "/apis/batch/v1/namespaces/prod/jobs"

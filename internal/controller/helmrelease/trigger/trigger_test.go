@@ -21,7 +21,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/controllertest"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 // enqueued returns the names of the HelmReleases that something enqueues.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // Revision returns a stored revision of release shop in namespace prod.
