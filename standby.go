@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/pintle-dev/pintle/internal/leader/standby"
+	"github.com/pintle-dev/pintle/internal/leader"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
 )
@@ -35,9 +35,9 @@ func newStandby(config *rest.Config, o *options.Options, lock resourcelock.Inter
 	namespace, name, _ := strings.Cut(lock.Describe(), "/")
 	m.Switch.Standby(false)
 	log := ctrl.Log.WithName("standby").WithValues("lease", lock.Describe())
-	return standby.New(lock, standby.Options{
-		Namespace: namespace, List: standby.Named(client, name), Retry: o.LeaderElection.RetryPeriod, Now: time.Now, Log: log,
-		Waiting: func(other standby.Lease) {
+	return leader.NewStandbyLock(lock, leader.StandbyOptions{
+		Namespace: namespace, List: leader.Named(client, name), Retry: o.LeaderElection.RetryPeriod, Now: time.Now, Log: log,
+		Waiting: func(other leader.Lease) {
 			m.Switch.Standby(true)
 			log.Info("waiting: a controller in another namespace leads", "namespace", other.Namespace, "holder", other.Holder)
 			recorder.Eventf(

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/ptr"
 
-	"github.com/pintle-dev/pintle/internal/leader/standby"
+	"github.com/pintle-dev/pintle/internal/leader"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
 )
@@ -80,7 +80,7 @@ func TestStandby(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, waits := e.fence.Interface.(*standby.Lock); waits != tc.want {
+			if _, waits := e.fence.Interface.(*leader.StandbyLock); waits != tc.want {
 				t.Errorf("the lock looks for others: %t, want %t", waits, tc.want)
 			}
 			if !tc.want {

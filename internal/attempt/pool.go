@@ -11,6 +11,7 @@
 //
 //	pool.go    Pool, its slots, and the life of an attempt
 //	aside.go   other work for a release, in the same slots
+//	turn.go    Turns, the slots of reconciliations
 package attempt
 
 import (

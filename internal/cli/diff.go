@@ -22,7 +22,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/chart"
-	"github.com/pintle-dev/pintle/internal/cli/portforward"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/diff"
@@ -227,7 +226,7 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	}
 	const rest = 32 << 20
 	pool := worker.New(worker.Options{Size: 1, MaxRequest: chart.DefaultArtifactBytes + rest, TimeZone: d.Env("TZ"), Now: d.Now})
-	tunnel := &portforward.Transport{Config: config, Client: c, Base: http.DefaultTransport}
+	tunnel := &portForwardTransport{Config: config, Client: c, Base: http.DefaultTransport}
 	var transport http.RoundTripper = tunnel
 	if archive != nil {
 		transport = archive

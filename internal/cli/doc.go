@@ -21,4 +21,5 @@
 //	logs.go    logs of the Pods of an Operation
 //	output.go  flag --output, and colours
 //	session.go flags of kubectl, and clients
+//	portforward.go requests to Services through the API server and a Pod
 package cli

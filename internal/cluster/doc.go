@@ -15,6 +15,7 @@
 //	cloud.go       locates clusters of clouds
 //	gate.go        rejects requests to a cluster that does not answer
 //	reads.go       measures the answers to reads, for the health of a cluster
+//	health.go      what the answers to reads show of a cluster (pure)
 //	breaker.go     the state of a circuit breaker (pure)
 //	workload.go    clusters without a kubeconfig
 //	kubeconfig.go  turns a kubeconfig into a configuration

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/cluster/health"
 )
 
 const (
@@ -88,7 +87,7 @@ type gate struct {
 
 	mu      sync.Mutex
 	breaker breaker
-	health  health.Health
+	health  health
 	// waiters are the HelmReleases to enqueue when the state changes.
 	waiters map[types.NamespacedName]struct{}
 	// usedAt is when the cluster was last to be used.

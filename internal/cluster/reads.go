@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/pintle-dev/pintle/internal/cluster/health"
 )
 
 // unavailable reports whether a proxy answers so if the server does not answer.
@@ -43,7 +41,7 @@ func isMeasured(req *http.Request) bool {
 func (g *gate) measure(path string) *measured {
 	j := &measured{gate: g, path: path}
 	// The timer does not stop itself: it may run before it is stored.
-	j.timer = time.AfterFunc(health.SlowAfter, func() { j.once.Do(func() { j.record(true) }) })
+	j.timer = time.AfterFunc(slowAfter, func() { j.once.Do(func() { j.record(true) }) })
 	return j
 }
 
@@ -78,16 +76,16 @@ func (j *measured) end(bad bool) {
 }
 
 func (j *measured) record(bad bool) {
-	j.gate.observe(health.Answer{Path: j.path, At: j.gate.now(), Bad: bad})
+	j.gate.observe(readAnswer{Path: j.path, At: j.gate.now(), Bad: bad})
 }
 
 // observe records an answer, and triggers a probe if it leads to one.
-func (g *gate) observe(a health.Answer) {
+func (g *gate) observe(a readAnswer) {
 	g.mu.Lock()
 	g.health.Observe(a)
 	_, suspect := g.health.Suspect()
 	g.mu.Unlock()
 	if suspect {
-		g.fail("reads have no answer within " + health.SlowAfter.String() + ", or errors of the server")
+		g.fail("reads have no answer within " + slowAfter.String() + ", or errors of the server")
 	}
 }

@@ -10,6 +10,9 @@
 //	queue.go     the seam by which tests observe the work queues
 //	scheme.go    the kinds
 //	write.go     the field manager, and the pause after a stale read
+//	lock.go      which Operation holds a HelmRelease, and which waits for it
+//	outage.go    when status names a fault of an API server
+//	memory.go    the table of states in memory
 //
 // The reconcilers and their parts are in packages below:
 //
@@ -17,6 +20,5 @@
 //	helmrelease   the reconciler of HelmReleases
 //	operations    the reconciler of Operations
 //	connection    finds the connection to the cluster of a release
-//	lock          which Operation holds a HelmRelease, and which waits for it
 //	capabilities  watches which APIs the cluster serves
 package controller

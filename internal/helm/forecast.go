@@ -20,7 +20,6 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -165,7 +164,7 @@ func backOf(r *run, a release.Rollback) (*back, error) {
 func (b *back) changes(r *run, redact func(string) string) (*planning.Changes, error) {
 	spec := r.job.Spec.GetRollback()
 	f := &apply.Forecast{
-		Client: r.client, Method: method.Next(r.store, spec.GetServerSideApply(), b.target.Version, b.newest.Version, spec.Force),
+		Client: r.client, Method: apply.NextMethod(r.store, spec.GetServerSideApply(), b.target.Version, b.newest.Version, spec.Force),
 		TakeOwnership: true, Redact: redact,
 	}
 	r.client.Leftovers.BeforeRevision(b.newest.Version + 1)
@@ -246,7 +245,7 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 		return nil, err
 	}
 	f := &apply.Forecast{
-		Client: c.client, Method: method.Next(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
+		Client: c.client, Method: apply.NextMethod(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
 		// The first attempt is refused, which those want to know who compare.
 		NewNamespace: namespace, RefuseDenials: c.all || c.job.Desired.RefusesDenials(), Redact: redact,
 	}

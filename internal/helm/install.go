@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/method"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
 )
@@ -24,7 +24,7 @@ func (r *run) install(ctx context.Context, a release.Install) settings {
 	spec := r.job.Spec.GetInstall()
 	target := r.job.Desired.Target
 	s := settings{
-		installs: true, timeout: a.Timeout, mode: method.ModeOf(spec.UseServerSideApply(r.job.Defaults)), crds: spec.GetCRDs(),
+		installs: true, timeout: a.Timeout, mode: apply.ModeOf(spec.UseServerSideApply(r.job.Defaults)), crds: spec.GetCRDs(),
 		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, insist: a.Insist, skipSchemas: spec.DisableSchemaValidation,
 		hooks: !spec.DisableHooks, event: helmrelease.HookPreInstall,
 	}

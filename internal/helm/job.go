@@ -22,7 +22,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cel"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -313,11 +312,11 @@ func (r *run) beginRevision(rls *helmrelease.Release) {
 // history by then. In mode auto it is the method of the given revision; 0 stands for the last one.
 func (r *run) chooseMethod(mode helmv2.ServerSideApplyMode, version int, force bool) {
 	r.gate.Choose = func(last int) {
-		m := method.Next(r.store, mode, version, last, force)
+		m := apply.NextMethod(r.store, mode, version, last, force)
 		if force && m.ServerSide {
 			r.logs.Printf("force has no meaning for server-side apply and is ignored")
 		}
 		r.client.Begin(m)
-		r.store.SetApplyMethod(method.Name(m.ServerSide))
+		r.store.SetApplyMethod(apply.MethodName(m.ServerSide))
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -71,7 +70,7 @@ func TestChooseMethod(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			chosen := method.Next(r.store, tc.mode, tc.version, tc.next-1, tc.force)
+			chosen := apply.NextMethod(r.store, tc.mode, tc.version, tc.next-1, tc.force)
 			r.chooseMethod(tc.mode, tc.version, tc.force)
 			if err := r.gate.Create(keyOf(tc.next), mock(tc.next)); err != nil {
 				t.Fatal(err)
@@ -79,7 +78,7 @@ func TestChooseMethod(t *testing.T) {
 			if diff := cmp.Diff(tc.want, chosen); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if got := r.store.ApplyMethod(tc.next); got != method.Name(tc.want.ServerSide) {
+			if got := r.store.ApplyMethod(tc.next); got != apply.MethodName(tc.want.ServerSide) {
 				t.Errorf("%s: recorded as %q", tc.reason, got)
 			}
 		})

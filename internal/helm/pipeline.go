@@ -18,7 +18,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -118,7 +117,7 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 	if c := stored.Chart; c != nil && c.Metadata != nil {
 		text.Name, text.Version = c.Metadata.Name, c.Metadata.Version
 	}
-	s.mode, s.validate, s.enter = method.ModeOf(r.store.ApplyMethod(version) == storage.ServerSide), false, nil
+	s.mode, s.validate, s.enter = apply.ModeOf(r.store.ApplyMethod(version) == storage.ServerSide), false, nil
 	c := &creation{run: r, settings: s}
 	if err := c.guard(ctx); err != nil {
 		return err
@@ -212,7 +211,7 @@ func (c *creation) appliesServerSide() (bool, error) {
 		}
 		version = last.Version
 	}
-	return method.ServerSide(c.store, c.mode, version), nil
+	return apply.IsServerSide(c.store, c.mode, version), nil
 }
 
 // discoverCapabilities reads the cached capabilities of the cluster, which the CRDs may have extended.
@@ -226,7 +225,7 @@ func (c *creation) discoverCapabilities(context.Context) (err error) {
 func (c *creation) guard(context.Context) error {
 	c.chooseMethod(c.mode, 0, c.force)
 	c.client.Preflight.SkipLookups(func() bool {
-		return c.takeOwnership && c.validate && method.ServerSide(c.store, c.mode, c.gate.Newest)
+		return c.takeOwnership && c.validate && apply.IsServerSide(c.store, c.mode, c.gate.Newest)
 	})
 	c.gate.Enter = c.enter
 	c.gate.Check = func(next *helmrelease.Release) error {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/method"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
@@ -400,7 +400,7 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 		return nil, err
 	}
 	rls := c.addNext()
-	size, err := c.store.Precheck(rls, method.Name(method.Next(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
+	size, err := c.store.Precheck(rls, apply.MethodName(apply.NextMethod(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
@@ -69,7 +68,7 @@ func (c *creation) precheckSize(ctx context.Context) error {
 		return err
 	}
 	rls.Version = last + 1
-	size, err := c.store.Precheck(rls, method.Name(method.ServerSide(c.store, c.mode, last)))
+	size, err := c.store.Precheck(rls, apply.MethodName(apply.IsServerSide(c.store, c.mode, last)))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	helmstorage "helm.sh/helm/v3/pkg/storage"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/method"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -38,7 +38,7 @@ func (r *run) rollback(ctx context.Context, a release.Rollback) error {
 	}
 	mode := spec.GetServerSideApply()
 	if a.Resume != 0 {
-		mode = method.ModeOf(r.store.ApplyMethod(a.Resume) == storage.ServerSide)
+		mode = apply.ModeOf(r.store.ApplyMethod(a.Resume) == storage.ServerSide)
 	}
 	r.chooseMethod(mode, a.Version, spec.Force)
 	if a.Resume == 0 {

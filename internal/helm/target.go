@@ -19,7 +19,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -142,7 +141,7 @@ func (t *targetCheck) render(ctx context.Context) (*helmrelease.Release, error) 
 	rls := t.revision(c, rendered)
 	t.findings.addRevisions(rls)
 	rls.Version = 1
-	size, err := t.store.Precheck(rls, method.Name(t.serverSide()))
+	size, err := t.store.Precheck(rls, apply.MethodName(t.serverSide()))
 	if err != nil {
 		return nil, err
 	}

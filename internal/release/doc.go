@@ -19,6 +19,7 @@
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
 //	resume.go        rules Resume, Unlock and Reinstall: actions that were interrupted
 //	ownership.go     rules OwnershipConflict and TargetMoved: which release belongs to a HelmRelease
+//	claim.go         which of several HelmReleases owns a release
 //	proof.go         which stored revisions are believed: by their seal, or by status.history
 //	history.go       snapshots in status.history, and the reads that a decision needs
 //	input.go         Input and Decision, the desired state, requests, suspension and deletion

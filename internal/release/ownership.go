@@ -9,7 +9,6 @@ import (
 	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/release/claim"
 )
 
 // ours reports whether Helm storage holds a release that this HelmRelease created or took over,
@@ -52,21 +51,21 @@ func ownedBy(t Target, other *Conflict) string {
 
 // owner returns the other HelmRelease that owns the release; nil if there is none.
 func owner(in Input) *Conflict {
-	r := claim.Release{
+	r := claimedRelease{
 		StorageNamespace: ObservedTarget(in).StorageNamespace,
-		Self:             claim.Candidate{UID: in.Desired.UID, Namespace: in.Desired.Namespace, Created: in.Desired.Created},
+		Self:             claimCandidate{UID: in.Desired.UID, Namespace: in.Desired.Namespace, Created: in.Desired.Created},
 	}
 	for i := range in.Observed.Revisions {
 		rev := &in.Observed.Revisions[i]
-		r.Revisions = append(r.Revisions, claim.Revision{Version: rev.Version, Creator: rev.Owner, Uninstalled: rev.Status == helmv2.StatusUninstalled})
+		r.Revisions = append(r.Revisions, claimRevision{Version: rev.Version, Creator: rev.Owner, Uninstalled: rev.Status == helmv2.StatusUninstalled})
 		if Proves(in.Recorded.History, rev) {
 			r.Self.Recorded = append(r.Self.Recorded, rev.Version)
 		}
 	}
 	for _, c := range in.Observed.Conflicts {
-		r.Others = append(r.Others, claim.Candidate{UID: c.UID, Namespace: c.Namespace, Created: c.Created, Elsewhere: c.Elsewhere, Recorded: c.Recorded})
+		r.Others = append(r.Others, claimCandidate{UID: c.UID, Namespace: c.Namespace, Created: c.Created, Elsewhere: c.Elsewhere, Recorded: c.Recorded})
 	}
-	if i := claim.Owner(r); i >= 0 {
+	if i := claimOwner(r); i >= 0 {
 		return &in.Observed.Conflicts[i]
 	}
 	return nil

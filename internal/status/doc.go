@@ -17,6 +17,7 @@
 //	size.go         records that exceed the size limit of Helm's storage
 //	drift.go        condition Drifted, and outcomes of drift correction
 //	interrupted.go  outcomes of actions that a shutdown or an outage interrupted
+//	suspension.go   condition Suspended
 //	readback.go     messages that are read again
 //	conditions.go   Report, and the conditions and fields of one status while it is built
 //	history.go      snapshots of revisions, and the inventory

@@ -17,7 +17,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
-	"github.com/pintle-dev/pintle/internal/status/suspension"
 )
 
 const (
@@ -328,7 +327,7 @@ func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) 
 	}
 	bare := end
 	end = func(hr *helmv2.HelmRelease) status.Report {
-		return suspension.With(bare(hr), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, w.now), w.suspended, w.now)
+		return status.WithSuspension(bare(hr), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, w.now), w.suspended, w.now)
 	}
 	if err := w.publish(end(w.hr), die); err != nil {
 		return err
@@ -341,7 +340,7 @@ func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) 
 }
 
 func withSuspension(w *World, r status.Report) status.Report {
-	return suspension.With(r, w.hr, release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now), w.suspended, w.now)
+	return status.WithSuspension(r, w.hr, release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now), w.suspended, w.now)
 }
 
 // publish writes a changed status, then emits events.

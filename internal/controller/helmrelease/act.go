@@ -15,9 +15,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -26,9 +23,9 @@ import (
 // actor performs actions.
 type actor struct {
 	*environment
-	charts    *helmchart.Maker
+	charts    *helmChartMaker
 	comparer  *comparer
-	debouncer *debounce.Debouncer
+	debouncer *debouncer
 }
 
 // begin starts the action in the background. It reports false if none can be started at the
@@ -68,7 +65,7 @@ func (a *actor) accept(ctx context.Context, rec reconciliation) (reconciliation,
 	}
 	a.memory.With(rec.key(), func(m *memory) { m.accepted = test.Request })
 	rec, err := a.handled(ctx, rec, helmv2.AnnotationTestAt, test.Request)
-	if err != nil && !outage.IsTransient(err) {
+	if err != nil && !controller.IsTransient(err) {
 		a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
 	}
 	return rec, err

@@ -19,15 +19,13 @@
 //	ownership.go       which other HelmReleases own the release or its objects
 //	state.go           the state in memory of each HelmRelease
 //	environment.go     clients, clock and settings that all steps use
+//	helmchart.go       the HelmChart that spec.chart stands for
+//	debounce.go        whether the rest of a commit is still to arrive
 //
 // Step 3, the decision, is release.Decide. Parts with a subject of their own are packages below:
 //
 //	trigger     the watches and events that enqueue a HelmRelease
-//	debounce    whether the rest of a commit is still to arrive
 //	dependency  objects and HelmReleases that others depend on
-//	helmchart   the HelmChart that spec.chart stands for
 //	policies    what ReleasePolicies demand of a release
 //	rehearsal   reports of a process that only observes
-//	outage      when status names a fault of an API server
-//	state       the table of states in memory
 package helmrelease

@@ -16,8 +16,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -36,7 +36,7 @@ type environment struct {
 	helm        helmRunner
 	attempts    attempts
 	connections *connection.Finder
-	memory      *state.Table[memory]
+	memory      *controller.Table[memory]
 
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
 	// spread returns d changed a little at random, stagger a random duration up to d.

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -114,7 +114,7 @@ func TestTokenIsAcceptedFirst(t *testing.T) {
 				}
 				s.closed = false
 				if tc.dies {
-					r.memory = &state.Table[memory]{}
+					r.memory = &controller.Table[memory]{}
 				}
 			}
 			if begun := slices.Index(log, "begun"); runs != tc.runs || begun >= 0 && !slices.Contains(log[:begun], "handled") {

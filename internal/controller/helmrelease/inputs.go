@@ -11,9 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -23,7 +22,7 @@ import (
 type inputReader struct {
 	*environment
 	resolver   resolver
-	charts     *helmchart.Maker
+	charts     *helmChartMaker
 	dependency *dependency.Subscriptions
 	policies   policyReader
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
@@ -53,7 +52,7 @@ func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliat
 	rec, err := i.resolve(ctx, rec)
 	var unresolved *release.Blocked
 	needless := rec.want.Hold.Active || rec.want.Suspension.Active
-	held := needless && errors.As(err, &unresolved) && (unresolved.Upstream || !outage.IsTransient(err))
+	held := needless && errors.As(err, &unresolved) && (unresolved.Upstream || !controller.IsTransient(err))
 	if err != nil && rec.running == nil && !held {
 		return rec, err
 	}

@@ -17,7 +17,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -119,7 +118,7 @@ func TestFinalize(t *testing.T) {
 // TestEnqueueInvalidates: a trigger from outside of the cache makes the next reconciliation observe
 // the release.
 func TestEnqueueInvalidates(t *testing.T) {
-	c := &Controller{memory: &state.Table[memory]{}, queue: &trigger.Queue{}}
+	c := &Controller{memory: &controller.Table[memory]{}, queue: &trigger.Queue{}}
 	c.Enqueue(key)
 	c.memory.With(key, func(m *memory) {
 		if !m.sync.changed {

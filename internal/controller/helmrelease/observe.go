@@ -10,7 +10,6 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -25,7 +24,7 @@ type observer struct {
 	comparer   *comparer
 	owners     owners
 	dependents dependency.Dependents
-	debouncer  *debounce.Debouncer
+	debouncer  *debouncer
 	plans      *plans.Planner
 }
 

@@ -17,7 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -43,7 +43,7 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 		if err != nil || result.RequeueAfter <= 0 {
 			t.Fatalf("the reconciliation ends with %v, %v", result, err)
 		}
-		if s.unresolved != nil && result.RequeueAfter > outage.MaxRetry {
+		if s.unresolved != nil && result.RequeueAfter > controller.MaxOutageRetry {
 			t.Errorf("requeued after %s", result.RequeueAfter)
 		}
 		hr := &helmv2.HelmRelease{}
@@ -163,7 +163,7 @@ func TestComparisonIsRepeated(t *testing.T) {
 	for range 3 {
 		looks := s.live.looks
 		result := reconcileOnce(t, r)
-		if result.RequeueAfter > outage.MaxRetry || result.RequeueAfter <= last || s.live.looks != looks+1 {
+		if result.RequeueAfter > controller.MaxOutageRetry || result.RequeueAfter <= last || s.live.looks != looks+1 {
 			t.Fatalf("compared %d times, requeued after %s, and after %s before", s.live.looks-looks, result.RequeueAfter, last)
 		}
 		last = result.RequeueAfter

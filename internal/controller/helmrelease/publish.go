@@ -17,13 +17,11 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/status/message"
-	"github.com/pintle-dev/pintle/internal/status/suspension"
 )
 
 // publisher ends reconciliations: it writes status, then sends events and updates metrics.
@@ -236,7 +234,7 @@ func (p *publisher) withSuspension(hr *helmv2.HelmRelease, r status.Report) stat
 	var before *bool
 	p.memory.With(client.ObjectKeyFromObject(hr), func(m *memory) { before = m.suspended })
 	now := p.now()
-	return suspension.With(r, hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now), before, now)
+	return status.WithSuspension(r, hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now), before, now)
 }
 
 func (p *publisher) emit(hr *helmv2.HelmRelease, events []status.Event) {
@@ -259,7 +257,7 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 		case err == nil:
 			m.unanswered = nil
 			m.replaced.Found(read.ResourceVersion, p.now())
-		case outage.IsTransient(err):
+		case controller.IsTransient(err):
 			m.unanswered = &send
 		}
 	})

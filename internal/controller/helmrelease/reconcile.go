@@ -14,14 +14,11 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -35,11 +32,11 @@ type Reconciler struct {
 	comparer   *comparer
 	actor      *actor
 	publisher  *publisher
-	debouncer  *debounce.Debouncer
+	debouncer  *debouncer
 	dependency *dependency.Subscriptions
-	locks      *lock.Locks
+	locks      *controller.Locks
 	plans      *plans.Planner
-	turns      *turn.Turns
+	turns      *attempt.Turns
 	// rehearsal reports decisions instead of carrying them out; nil in a process that acts.
 	rehearsal *rehearsal.Reporter
 }
@@ -69,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	defer r.observeDuration(req.NamespacedName, r.now())
 	if hr.Spec.KubeConfig != nil {
 		if !slot.Remote() {
-			return r.requeue(req.NamespacedName, release.After(turn.Retry)), nil
+			return r.requeue(req.NamespacedName, release.After(attempt.TurnRetry)), nil
 		}
 		ctx = apiretry.Paced(ctx)
 	}
@@ -172,7 +169,7 @@ func (s *steps) followPlan(in release.Input, d release.Decision) error {
 	err := s.r.plans.Follow(s.ctx, s.rec.hr, in, d, func(ctx context.Context) error {
 		if s.rec.conn == nil && !in.Desired.Suspension.Active && !in.Desired.Deletion.Orphan {
 			// Nothing was read after the uninstall. The text stays if the access is gone meanwhile.
-			if _, err := s.Connect(); outage.IsTransient(err) {
+			if _, err := s.Connect(); controller.IsTransient(err) {
 				return err
 			}
 		}

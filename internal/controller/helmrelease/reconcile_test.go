@@ -31,7 +31,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -279,13 +278,13 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr, &v1alpha1.ReleasePlan{}).Build()
 	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	env := &environment{
-		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
+		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &controller.Table[memory]{},
 		connections: &connection.Finder{Live: world, Clusters: clusters},
 		events:      record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
 		stagger: func(d time.Duration) time.Duration { return d },
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
 	}
-	waiting := state.Part(env.memory, func(m *memory) *dependency.State { return &m.dependency })
+	waiting := controller.Part(env.memory, func(m *memory) *dependency.State { return &m.dependency })
 	return newReconciler(env, parts{
 		resolver: s, policies: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
 		dependency: dependency.NewSubscriptions(unwatched{}, clusters, waiting, func(types.NamespacedName) {}),

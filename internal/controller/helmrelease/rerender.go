@@ -15,7 +15,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/attempt"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -142,7 +142,7 @@ func (c *comparer) renderedBy(ctx context.Context, rec reconciliation, job helm.
 
 // readers enqueues the HelmReleases whose charts depend on the capabilities of the API server.
 type readers struct {
-	memory  *state.Table[memory]
+	memory  *controller.Table[memory]
 	enqueue func(types.NamespacedName)
 
 	mu    sync.Mutex

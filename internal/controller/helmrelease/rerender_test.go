@@ -13,7 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -249,7 +249,7 @@ func TestRenderingReads(t *testing.T) {
 func TestCapabilitiesEnqueueReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var enqueued []types.NamespacedName
-		r := readers{memory: &state.Table[memory]{}, enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key) }}
+		r := readers{memory: &controller.Table[memory]{}, enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key) }}
 		reader, other := types.NamespacedName{Name: "reader"}, types.NamespacedName{Name: "other"}
 		r.memory.With(other, func(*memory) {})
 		r.memory.With(reader, func(m *memory) { m.readsCluster = true })

@@ -27,17 +27,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/policies"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
@@ -60,7 +54,7 @@ type Options struct {
 	Inputs      *inputs.Resolver
 	Helm        *helm.Runner
 	Connections *connection.Finder
-	Locks       *lock.Locks
+	Locks       *controller.Locks
 	Metrics     *metrics.Metrics
 	Events      record.EventRecorder
 	Now         func() time.Time
@@ -100,7 +94,7 @@ type Options struct {
 
 // Controller receives events from outside of the watches of the manager's cache.
 type Controller struct {
-	memory           *state.Table[memory]
+	memory           *controller.Table[memory]
 	queue            *trigger.Queue
 	attempts         *attempt.Pool
 	objects, awaited *watch.Registry
@@ -157,7 +151,7 @@ func (c *Controller) Known(object client.Object) string {
 
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
 func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
-	c := &Controller{memory: &state.Table[memory]{}, queue: &trigger.Queue{}}
+	c := &Controller{memory: &controller.Table[memory]{}, queue: &trigger.Queue{}}
 	pool := attempt.NewPool(o.Concurrent, o.Now, c.queue.Enqueue)
 	c.attempts = pool
 	c.objects = watch.NewRegistry(c.Enqueue, watch.Options{Namespace: o.WatchedNamespace, Overridden: o.OverriddenManagers, Log: mgr.GetLogger()})
@@ -165,7 +159,7 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	c.awaited = watch.NewRegistry(c.queue.Enqueue, watch.Options{
 		Grace: dependency.Grace, Refill: dependency.Refill, Log: mgr.GetLogger().WithName("dependencies"),
 	})
-	waiting := state.Part(c.memory, func(m *memory) *dependency.State { return &m.dependency })
+	waiting := controller.Part(c.memory, func(m *memory) *dependency.State { return &m.dependency })
 	c.dependency = dependency.NewSubscriptions(c.awaited, o.Connections.Clusters, waiting, c.queue.Enqueue)
 	c.readers = &readers{memory: c.memory, enqueue: c.Enqueue}
 	var err error
@@ -199,7 +193,7 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	)
 }
 
-func newEnvironment(mgr ctrl.Manager, o Options, memory *state.Table[memory], pool *attempt.Pool) *environment {
+func newEnvironment(mgr ctrl.Manager, o Options, memory *controller.Table[memory], pool *attempt.Pool) *environment {
 	return &environment{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: o.Events, metrics: o.Metrics, now: o.Now,
 		helm: o.Helm, attempts: pool, connections: o.Connections, memory: memory,
@@ -218,7 +212,7 @@ type parts struct {
 	dependency *dependency.Subscriptions
 	// cached reads metadata of ConfigMaps and Secrets from the cache.
 	cached client.Reader
-	locks  *lock.Locks
+	locks  *controller.Locks
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
 	enqueue func(types.NamespacedName)
 	options Options
@@ -227,16 +221,16 @@ type parts struct {
 
 // newReconciler returns a Reconciler whose steps share env.
 func newReconciler(env *environment, p parts) *Reconciler {
-	charts := &helmchart.Maker{
+	charts := &helmChartMaker{
 		Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs, Observe: p.options.Observe,
 	}
 	var reporter *rehearsal.Reporter
 	if p.options.Observe {
 		reporter = rehearsal.NewReporter(env.events, env.metrics.Switch, env.now)
 	}
-	debouncer := &debounce.Debouncer{
+	debouncer := &debouncer{
 		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
-		Memory: state.Part(env.memory, func(m *memory) *debounce.State { return &m.debounce }),
+		Memory: controller.Part(env.memory, func(m *memory) *debounceState { return &m.debounce }),
 	}
 	in := &inputReader{environment: env, resolver: p.resolver, charts: charts, dependency: p.dependency, policies: p.policies, enqueue: p.enqueue}
 	compare := &comparer{environment: env, detector: p.detector, objects: p.objects, inputs: in, overriddenManagers: p.options.OverriddenManagers}
@@ -254,7 +248,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		dependency: p.dependency,
 		locks:      p.locks,
 		plans:      p.plans,
-		turns:      turn.New(turn.Options{Slots: p.options.Concurrent, Enqueue: p.enqueue, Now: env.now}),
+		turns:      attempt.NewTurns(attempt.TurnOptions{Slots: p.options.Concurrent, Enqueue: p.enqueue, Now: env.now}),
 		rehearsal:  reporter,
 	}
 }
@@ -303,7 +297,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: r.turns.Goroutines(), UsePriorityQueue: new(true), NewQueue: o.NewQueue,
 			// For failed writes. More than outage.MaxRetry is too long after an outage.
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, outage.MaxRetry),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, controller.MaxOutageRetry),
 		}).
 		Complete(r)
 }

@@ -10,9 +10,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -28,7 +26,7 @@ type memory struct {
 	// none.
 	unanswered *sentStatus
 	sync       syncState
-	debounce   debounce.State
+	debounce   debounceState
 	// accepted is the token of a request that was recorded as handled, or may have been, and whose
 	// action has not begun; empty if there is none.
 	accepted string
@@ -40,7 +38,7 @@ type memory struct {
 	// waits for none.
 	download <-chan struct{}
 	// outage is that of reconciliations, comparison that of comparisons of objects.
-	outage, comparison outage.State
+	outage, comparison controller.Outage
 	// refusal is the last record of the release that was too large; nil if there is none.
 	refusal *release.Oversized
 	// conflicts are the releases whose objects are in the way, as keys of IndexHistory.

@@ -16,7 +16,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
+	"github.com/pintle-dev/pintle/internal/attempt"
 )
 
 // mute is a server that does not answer.
@@ -72,7 +72,7 @@ func TestTurns(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.turns = turn.New(turn.Options{Slots: 1, Enqueue: func(types.NamespacedName) {}, Now: time.Now})
+			r.turns = attempt.NewTurns(attempt.TurnOptions{Slots: 1, Enqueue: func(types.NamespacedName) {}, Now: time.Now})
 			for range tc.waiting {
 				other, err := r.turns.Begin(t.Context(), key)
 				if err != nil || !other.Remote() {
@@ -94,7 +94,7 @@ func TestTurns(t *testing.T) {
 				}
 			}
 			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
-			if (s.context != nil) != tc.want || err != nil || !tc.want && result.RequeueAfter != turn.Retry {
+			if (s.context != nil) != tc.want || err != nil || !tc.want && result.RequeueAfter != attempt.TurnRetry {
 				t.Errorf("%s: %v, %v", tc.reason, result, err)
 			}
 			if last, err := r.turns.Begin(t.Context(), key); err != nil || (tc.waiting == 2) != last.Remote() {

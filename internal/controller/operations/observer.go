@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -24,7 +24,7 @@ type observer struct {
 	hooks        hookReader
 	values       valueReader
 	identities   identities
-	locks        *lock.Locks
+	locks        *controller.Locks
 	timeout      time.Duration
 	clusterID    string
 	now          func() time.Time

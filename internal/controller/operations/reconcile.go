@@ -17,7 +17,6 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -31,7 +30,7 @@ type Reconciler struct {
 	client   client.Client
 	events   record.EventRecorder
 	metrics  *metrics.Metrics
-	locks    *lock.Locks
+	locks    *controller.Locks
 	observer *observer
 	actor    *actor
 	// enqueue triggers a reconciliation of a HelmRelease.

@@ -31,7 +31,6 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/hookjob"
@@ -151,7 +150,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	locks := lock.New(b.c, b.c)
+	locks := controller.NewLocks(b.c, b.c)
 	locks.Served()
 	b.r = newReconciler(b.c, b.c, b, Options{
 		Events: record.NewFakeRecorder(100), Metrics: m, Hooks: b, Values: b, Locks: locks,

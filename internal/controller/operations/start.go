@@ -19,7 +19,6 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
@@ -107,7 +106,7 @@ type Options struct {
 	Hooks       hookReader
 	Values      valueReader
 	Connections *connection.Finder
-	Locks       *lock.Locks
+	Locks       *controller.Locks
 	// Enqueue triggers a reconciliation of a HelmRelease.
 	Enqueue func(types.NamespacedName)
 	Now     func() time.Time

@@ -19,7 +19,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/capabilities"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/controller/operations"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -97,7 +96,7 @@ func Add(mgr ctrl.Manager, o Options) (*helmrelease.Controller, error) {
 	connections := &connection.Finder{
 		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount, Workloads: o.Workloads,
 	}
-	locks, recorder := lock.New(mgr.GetClient(), mgr.GetAPIReader()), controller.Recorder(mgr, cmp.Or(o.Observe, helmv2.ControllerName), o.Notifications)
+	locks, recorder := controller.NewLocks(mgr.GetClient(), mgr.GetAPIReader()), controller.Recorder(mgr, cmp.Or(o.Observe, helmv2.ControllerName), o.Notifications)
 	releases, err := helmrelease.Add(mgr, helmrelease.Options{
 		Inputs: o.Inputs, Helm: o.Helm, Connections: connections, Locks: locks, Metrics: o.Metrics, Events: recorder, Now: o.Now,
 		Indexed: o.Indexed, KeyDecided: o.KeyDecided, Concurrent: o.Concurrent,

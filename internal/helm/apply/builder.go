@@ -28,7 +28,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/kinds"
-	"github.com/pintle-dev/pintle/internal/served"
 )
 
 // builder makes objects from manifests as Helm's client does, and with the same errors. It maps
@@ -273,9 +272,9 @@ func (b *building) mappingOf(gvk apischema.GroupVersionKind) mapped {
 	m.mapping, m.err = found.Mapping, err
 	switch {
 	case err != nil:
-	case found.State == served.Gone:
+	case found.State == kinds.Gone:
 		m.err = errGone
-	case found.State == served.Moved:
+	case found.State == kinds.Moved:
 		m.version = found.Mapping.GroupVersionKind.GroupVersion()
 	}
 	return m
@@ -297,7 +296,7 @@ func (b *builder) remap(info *resource.Info) error {
 	switch {
 	case err != nil:
 		return err
-	case found.State == served.Gone:
+	case found.State == kinds.Gone:
 		b.skipped.add(info, gvk)
 		return errGone
 	}

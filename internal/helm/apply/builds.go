@@ -15,7 +15,6 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -92,7 +91,7 @@ type builds struct {
 	// revised are the objects that the new revision changes, and log gets the images. Unlike changed,
 	// they stay when hooks are built.
 	revised kube.ResourceList
-	log     *changes.Log
+	log     *ChangeLog
 	// lastSide is that of the last call.
 	lastSide side
 }
@@ -132,7 +131,7 @@ func (b *builds) begin() {
 // revise stores the differences of the new revision, whose objects were built last.
 func (b *builds) revise() {
 	b.revised = b.changed
-	b.log.SetImages(changes.Images(contentOf(b.previous), contentOf(b.last)))
+	b.log.SetImages(ImageChanges(contentOf(b.previous), contentOf(b.last)))
 }
 
 // counts returns how many objects of the new revision a request has created or changed.
@@ -151,7 +150,7 @@ func (b *builds) counts(result *kube.Result) release.ObjectCounts {
 }
 
 // contentOf yields the objects of a list with their content.
-func contentOf(list kube.ResourceList) changes.Manifest {
+func contentOf(list kube.ResourceList) Manifest {
 	return func(yield func(release.Object, map[string]any) bool) {
 		for _, info := range list {
 			if object, ok := info.Object.(*unstructured.Unstructured); ok && !yield(objectOf(info), object.Object) {

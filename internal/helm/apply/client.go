@@ -18,7 +18,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
@@ -109,7 +108,7 @@ type Client struct {
 	Leftovers *Leftovers
 	Skipped   *Skipped
 	// Changes are what the action changes.
-	Changes *changes.Log
+	Changes *ChangeLog
 
 	// ctx ends waits. The interfaces of Helm pass none.
 	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
@@ -143,7 +142,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
 	c := &Client{
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
-		method: &Method{}, Changes: &changes.Log{},
+		method: &Method{}, Changes: &ChangeLog{},
 		builder: &builder{
 			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
 		},

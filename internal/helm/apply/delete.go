@@ -20,7 +20,6 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -33,7 +32,7 @@ type deletion struct {
 	helm      *kube.Client
 	log       func(format string, args ...any)
 	waiter    *wait.Waiter
-	changes   *changes.Log
+	changes   *ChangeLog
 	ownership *ownership
 	// keeps, if set, returns why an object must stay.
 	keeps Keeps

@@ -22,5 +22,9 @@
 //	dryrun.go        dry runs, server-side and client-side
 //	builds.go        the objects of stored and new manifests, and those that are skipped
 //	builder.go       manifests to objects
+//	method.go        whether the server or the client applies, and from when on
+//	managedfields.go managed fields when the method changes
+//	images.go        the images that an action changes
+//	changelog.go     the changes of one action
 //	objects.go       identity, comparison and encoding of objects, their labels and annotations
 package apply

@@ -19,8 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/cli-runtime/pkg/resource"
-
-	"github.com/pintle-dev/pintle/internal/helm/managedfields"
 )
 
 // dryRuns sends dry runs of the requests that apply objects, and stores their results.
@@ -54,7 +52,7 @@ func (d *dryRuns) run(info *resource.Info) error {
 	}
 	result, created, err := sendApply(d.ctx, info, body, acceptMetadata, metav1.PatchOptions{Force: new(true), DryRun: []string{metav1.DryRunAll}})
 	if err == nil {
-		d.keep(info, dryRun{body: body, clientSideFields: managedfields.HasClientSide(result), created: created})
+		d.keep(info, dryRun{body: body, clientSideFields: hasClientSideFields(result), created: created})
 	}
 	if !apierrors.IsInvalid(err) {
 		return err
@@ -62,7 +60,7 @@ func (d *dryRuns) run(info *resource.Info) error {
 	// The fields of client-side apply are migrated before the object is applied, but not for a dry
 	// run. A client-side dry run shows the result without them.
 	live, getErr := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
-	if getErr != nil || !managedfields.HasClientSide(live) {
+	if getErr != nil || !hasClientSideFields(live) {
 		return err
 	}
 	return d.runClientSide(info)
@@ -146,7 +144,7 @@ func (d *dryRuns) answer(info *resource.Info, original, live runtime.Object, m M
 	var answer runtime.Object
 	var err error
 	switch {
-	case m.ServerSide && (live == nil || !managedfields.HasClientSide(live)):
+	case m.ServerSide && (live == nil || !hasClientSideFields(live)):
 		var body []byte
 		if body, err = encode(object); err == nil {
 			answer, _, err = sendApply(d.ctx, info, body, "", metav1.PatchOptions{Force: new(true), DryRun: []string{metav1.DryRunAll}})

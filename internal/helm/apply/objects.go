@@ -24,9 +24,9 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/served"
 )
 
 // concurrency is the number of concurrent requests about the objects of one action.
@@ -57,7 +57,7 @@ type objectKey struct {
 }
 
 func keyOf(info *resource.Info) objectKey {
-	return objectKey{kind: served.Canonical(info.Mapping.GroupVersionKind.GroupKind()), namespace: info.Namespace, name: info.Name}
+	return objectKey{kind: kinds.Canonical(info.Mapping.GroupVersionKind.GroupKind()), namespace: info.Namespace, name: info.Name}
 }
 
 // describe returns the objects of a list, each once.

@@ -20,8 +20,6 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/pintle-dev/pintle/internal/changes"
-	"github.com/pintle-dev/pintle/internal/helm/managedfields"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -45,7 +43,7 @@ type serverSide struct {
 	lookups   *lookups
 	dryRuns   *dryRuns
 	waiter    *wait.Waiter
-	changes   *changes.Log
+	changes   *ChangeLog
 	// refused is called with each object that the API server refused.
 	refused func(info *resource.Info, err error)
 	// applied, if set, is called with each object that was applied, the sent and the live one.
@@ -121,19 +119,19 @@ func (s *serverSide) apply(info *resource.Info, migrateFirst bool) (created bool
 		return false, err
 	}
 	if migrateFirst {
-		if _, err := managedfields.Migrate(info, true); err != nil {
+		if _, err := migrateManagedFields(info, true); err != nil {
 			return false, err
 		}
 	}
 	live, created, err := s.send(info, body)
-	if err == nil && !managedfields.HasClientSide(live) {
+	if err == nil && !hasClientSideFields(live) {
 		return created, s.keep(info, live)
 	}
 	if err != nil && !apierrors.IsInvalid(err) {
 		return false, err
 	}
 	// Fields of client-side apply can make the object invalid, as two ports of one name do.
-	migrated, migrateErr := managedfields.Migrate(info, true)
+	migrated, migrateErr := migrateManagedFields(info, true)
 	if migrateErr != nil {
 		return false, migrateErr
 	}
@@ -162,7 +160,7 @@ func (s *serverSide) keep(info *resource.Info, live runtime.Object) error {
 func migrateToClient(ctx context.Context, original, target kube.ResourceList) error {
 	existing := target.Intersect(original)
 	for i, err := range each(ctx, existing, func(_ int, info *resource.Info) error {
-		_, err := managedfields.Migrate(info, false)
+		_, err := migrateManagedFields(info, false)
 		return err
 	}) {
 		if err != nil {
@@ -202,7 +200,7 @@ func (s *serverSide) conflicts(info *resource.Info, err error) []release.TakenFi
 	var taken []release.TakenField
 	for _, cause := range status.Status().Details.Causes {
 		manager := managerIn(cause.Message)
-		if cause.Type != metav1.CauseTypeFieldManagerConflict || manager == fieldManager || manager == managedfields.HelmManager {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict || manager == fieldManager || manager == helmManager {
 			continue
 		}
 		s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/served"
 )
 
 // discovery requests the discovery of API groups. It does not use the aggregated discovery of the
@@ -26,9 +25,9 @@ type discovery struct {
 
 // group returns the discovery of a group. Failures of the API server are part of the result, so
 // that another version of the group can decide. It is an error if the server denies the request.
-func (d discovery) group(name string) (served.Group, error) {
+func (d discovery) group(name string) (Group, error) {
 	var versions []string
-	group := served.Group{}
+	group := Group{}
 	if name == "" {
 		var core metav1.APIVersions
 		if err := d.get(&core, "/api"); err != nil {
@@ -60,9 +59,9 @@ func (d discovery) group(name string) (served.Group, error) {
 }
 
 // failed returns a group that is unknown, or the error if it stops the action.
-func (d discovery) failed(err error) (served.Group, error) {
+func (d discovery) failed(err error) (Group, error) {
 	why, err := failure(err)
-	return served.Group{Failure: why}, err
+	return Group{Failure: why}, err
 }
 
 // failure returns the text of a failure of the API server. Other errors, such as a denial, are
@@ -76,7 +75,7 @@ func failure(err error) (string, error) {
 
 // version returns the discovery of one version. A version that the group lists and that does not
 // exist has been added or removed a moment ago, or its server does not know it: it is unknown.
-func (d discovery) version(group, name string) (served.Version, error) {
+func (d discovery) version(group, name string) (Version, error) {
 	path := []string{"/apis", group, name}
 	if group == "" {
 		path = []string{"/api", name}
@@ -84,9 +83,9 @@ func (d discovery) version(group, name string) (served.Version, error) {
 	var list metav1.APIResourceList
 	err := d.get(&list, path...)
 	if apierrors.IsNotFound(err) {
-		return served.Version{Name: name, Failure: "the API group lists the version, but the version does not exist"}, nil
+		return Version{Name: name, Failure: "the API group lists the version, but the version does not exist"}, nil
 	}
-	v := served.Version{Name: name}
+	v := Version{Name: name}
 	if err != nil {
 		v.Failure, err = failure(err)
 		return v, err
@@ -106,7 +105,7 @@ const acceptMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 
 // unserved returns the CRDs of a group. Discovery has none of their kinds, or the kind in question
 // would not be looked for here. If the identity may not read CRDs, there are none.
-func (d discovery) unserved(name string, group served.Group) ([]served.CRD, error) {
+func (d discovery) unserved(name string, group Group) ([]CRD, error) {
 	known := map[string]bool{}
 	for _, v := range group.Versions {
 		for _, kind := range v.Kinds {
@@ -119,7 +118,7 @@ func (d discovery) unserved(name string, group served.Group) ([]served.CRD, erro
 	} else if err != nil {
 		return nil, err
 	}
-	var crds []served.CRD
+	var crds []CRD
 	for i := range names.Items {
 		if !strings.HasSuffix(names.Items[i].Name, "."+name) {
 			continue
@@ -133,7 +132,7 @@ func (d discovery) unserved(name string, group served.Group) ([]served.CRD, erro
 			return nil, err
 		}
 		if kind := crd.Spec.Names.Kind; crd.Spec.Group == name && !known[kind] {
-			crds = append(crds, served.CRD{Name: names.Items[i].Name, Kind: kind})
+			crds = append(crds, CRD{Name: names.Items[i].Name, Kind: kind})
 		}
 	}
 	return crds, nil

@@ -14,13 +14,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/served"
 )
 
 // Resolution is what became of a kind.
 type Resolution struct {
 	// State is Served, Moved or Gone.
-	State served.State
+	State State
 	// Mapping is that of the kind in the group and version that the API server serves; nil if the
 	// kind is gone.
 	Mapping *meta.RESTMapping
@@ -61,7 +60,7 @@ func (r *Resolver) Rediscover(gvk schema.GroupVersionKind) (Resolution, error) {
 func (r *Resolver) resolve(gvk schema.GroupVersionKind, fresh bool) (Resolution, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, ok := r.known[gvk]; ok && (!fresh || known.State != served.Served) {
+	if known, ok := r.known[gvk]; ok && (!fresh || known.State != Served) {
 		return known, nil
 	}
 	var found Resolution
@@ -95,17 +94,17 @@ func (r *Resolver) try(gvk schema.GroupVersionKind, fresh bool) (Resolution, err
 	if !fresh {
 		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err == nil {
-			return Resolution{State: served.Served, Mapping: mapping}, nil
+			return Resolution{State: Served, Mapping: mapping}, nil
 		}
 		if !meta.IsNoMatchError(err) {
 			return Resolution{}, err
 		}
 	}
 	decision, err := r.discover(gvk)
-	if err == nil && fresh && decision.State != served.Served {
+	if err == nil && fresh && decision.State != Served {
 		meta.MaybeResetRESTMapper(mapper)
 	}
-	if err != nil || decision.State == served.Gone {
+	if err != nil || decision.State == Gone {
 		return Resolution{State: decision.State}, err
 	}
 	mapping, err := mapper.RESTMapping(decision.Kind.GroupKind(), decision.Kind.Version)
@@ -120,7 +119,7 @@ func (r *Resolver) try(gvk schema.GroupVersionKind, fresh bool) (Resolution, err
 // serve in the given version; empty if there is none or this is unknown.
 func (r *Resolver) Successor(gvk schema.GroupVersionKind) schema.GroupVersion {
 	decision, err := r.discover(gvk)
-	if err != nil || decision.State != served.Moved {
+	if err != nil || decision.State != Moved {
 		return schema.GroupVersion{}
 	}
 	return decision.Kind.GroupVersion()
@@ -128,30 +127,30 @@ func (r *Resolver) Successor(gvk schema.GroupVersionKind) schema.GroupVersion {
 
 // discover requests the discovery of the groups of a kind, and returns the decision. It is an error
 // if the state of the kind is unknown.
-func (r *Resolver) discover(gvk schema.GroupVersionKind) (served.Decision, error) {
+func (r *Resolver) discover(gvk schema.GroupVersionKind) (Decision, error) {
 	client, err := r.getter.ToDiscoveryClient()
 	if err != nil {
-		return served.Decision{}, err
+		return Decision{}, err
 	}
 	d := discovery{ctx: r.ctx, api: client.RESTClient()}
-	groups := map[string]served.Group{}
-	for _, name := range served.GroupsOf(gvk.GroupKind()) {
+	groups := map[string]Group{}
+	for _, name := range GroupsOf(gvk.GroupKind()) {
 		if groups[name], err = d.group(name); err != nil {
-			return served.Decision{}, fmt.Errorf("discovery of API group %s: %w", name, err)
+			return Decision{}, fmt.Errorf("discovery of API group %s: %w", name, err)
 		}
 	}
-	decision := served.Decide(gvk, groups)
-	if decision.State == served.Gone {
+	decision := Decide(gvk, groups)
+	if decision.State == Gone {
 		// CRDs are read last: they are rarely needed, and there may be thousands.
 		for name, group := range groups {
 			if group.CRDs, err = d.unserved(name, group); err != nil {
-				return served.Decision{}, fmt.Errorf("CRDs of API group %s: %w", name, err)
+				return Decision{}, fmt.Errorf("CRDs of API group %s: %w", name, err)
 			}
 			groups[name] = group
 		}
-		decision = served.Decide(gvk, groups)
+		decision = Decide(gvk, groups)
 	}
-	if decision.State == served.Unknown {
+	if decision.State == Unknown {
 		err = &apiretry.UnavailableError{API: gvk.GroupVersion().String(), Why: decision.Failure}
 	}
 	return decision, err

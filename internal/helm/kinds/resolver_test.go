@@ -15,7 +15,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/served"
 	"github.com/pintle-dev/pintle/test/apitest"
 )
 
@@ -69,27 +68,27 @@ func TestResolve(t *testing.T) {
 		gvk     schema.GroupVersionKind
 		answers map[string]int
 		crds    []map[string]any
-		state   served.State
+		state   State
 		// resource is "<group>/<version>/<resource>".
 		resource    string
 		unavailable string
 		denied      bool
 	}{
-		"Served":         {gvk: kind("example.com", "v1", "Widget"), state: served.Served, resource: "example.com/v1/widgets"},
-		"Core":           {gvk: kind("", "v1", "ConfigMap"), state: served.Served, resource: "/v1/configmaps"},
-		"Moved":          {gvk: kind("batch", "v1beta1", "CronJob"), state: served.Moved, resource: "batch/v1/cronjobs"},
-		"MovedGroup":     {gvk: kind("extensions", "v1beta1", "Ingress"), state: served.Moved, resource: "networking.k8s.io/v1/ingresses"},
-		"NoGroup":        {gvk: gone, state: served.Gone},
-		"NoKind":         {gvk: kind("example.com", "v1", "Gadget"), state: served.Gone},
-		"NoCoreKind":     {gvk: kind("", "v1", "Gadget"), state: served.Gone},
+		"Served":         {gvk: kind("example.com", "v1", "Widget"), state: Served, resource: "example.com/v1/widgets"},
+		"Core":           {gvk: kind("", "v1", "ConfigMap"), state: Served, resource: "/v1/configmaps"},
+		"Moved":          {gvk: kind("batch", "v1beta1", "CronJob"), state: Moved, resource: "batch/v1/cronjobs"},
+		"MovedGroup":     {gvk: kind("extensions", "v1beta1", "Ingress"), state: Moved, resource: "networking.k8s.io/v1/ingresses"},
+		"NoGroup":        {gvk: gone, state: Gone},
+		"NoKind":         {gvk: kind("example.com", "v1", "Gadget"), state: Gone},
+		"NoCoreKind":     {gvk: kind("", "v1", "Gadget"), state: Gone},
 		"CoreFails":      {gvk: kind("", "v1", "Gadget"), answers: map[string]int{"/api": 500}, unavailable: "answered with 500 Internal Server Error"},
 		"GroupFails":     {gvk: gone, answers: map[string]int{"/apis/gone.example.com": 503}, unavailable: "answered with 503 Service Unavailable"},
 		"GroupDenied":    {gvk: gone, answers: map[string]int{"/apis/gone.example.com": 403}, denied: true},
 		"VersionFails":   {gvk: kind("example.com", "v2", "Widget"), answers: map[string]int{"/apis/example.com/v1": 429}, unavailable: "answered with 429 Too Many Requests"},
 		"VersionDenied":  {gvk: kind("example.com", "v2", "Widget"), answers: map[string]int{"/apis/example.com/v1": 401}, denied: true},
 		"CRD":            {gvk: gone, crds: []map[string]any{crd("gone.example.com", "Thing")}, unavailable: "CustomResourceDefinition things.gone.example.com exists, but is not served"},
-		"OtherCRDs":      {gvk: gone, crds: []map[string]any{crd("example.com", "Thing"), crd("gone.example.com", "Gadget")}, state: served.Gone},
-		"CRDsDenied":     {gvk: gone, crds: []map[string]any{crd("gone.example.com", "Thing")}, answers: map[string]int{crds: 403}, state: served.Gone},
+		"OtherCRDs":      {gvk: gone, crds: []map[string]any{crd("example.com", "Thing"), crd("gone.example.com", "Gadget")}, state: Gone},
+		"CRDsDenied":     {gvk: gone, crds: []map[string]any{crd("gone.example.com", "Thing")}, answers: map[string]int{crds: 403}, state: Gone},
 		"CRDsFail":       {gvk: gone, answers: map[string]int{crds: 500}, unavailable: "answered with 500 Internal Server Error"},
 		"CRDFails":       {gvk: gone, crds: []map[string]any{crd("gone.example.com", "Thing")}, answers: map[string]int{crds + "/things.gone.example.com": 503}, unavailable: "answered with 503 Service Unavailable"},
 		"SuccessorFails": {gvk: kind("extensions", "v1beta1", "Ingress"), answers: map[string]int{"/apis/networking.k8s.io": 503}, unavailable: "answered with 503 Service Unavailable"},
@@ -138,7 +137,7 @@ func TestResolveRequests(t *testing.T) {
 	w.paths = nil
 	for range 2 {
 		for _, gvk := range []schema.GroupVersionKind{kind("example.com", "v1", "Widget"), kind("batch", "v1", "CronJob"), kind("apps", "v1", "Deployment")} {
-			if got, err := r.Resolve(gvk); err != nil || got.State != served.Served {
+			if got, err := r.Resolve(gvk); err != nil || got.State != Served {
 				t.Fatalf("%v: %+v, %v", gvk, got, err)
 			}
 		}
@@ -147,7 +146,7 @@ func TestResolveRequests(t *testing.T) {
 		t.Errorf("requests for known kinds: %q", w.paths)
 	}
 	for range 3 {
-		if got, err := r.Resolve(kind("gone.example.com", "v1", "Thing")); err != nil || got.State != served.Gone {
+		if got, err := r.Resolve(kind("gone.example.com", "v1", "Thing")); err != nil || got.State != Gone {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
@@ -162,22 +161,22 @@ func TestRediscover(t *testing.T) {
 	w := newWorld(t)
 	w.Offered["batch/v1beta1"] = []string{apitest.Entry("cronjobs", "CronJob")}
 	r, old := New(t.Context(), w.conn, nil), kind("batch", "v1beta1", "CronJob")
-	if got, err := r.Resolve(old); err != nil || got.State != served.Served {
+	if got, err := r.Resolve(old); err != nil || got.State != Served {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	delete(w.Offered, "batch/v1beta1")
-	if got, err := r.Resolve(old); err != nil || got.State != served.Served {
+	if got, err := r.Resolve(old); err != nil || got.State != Served {
 		t.Fatalf("without a reason to doubt: %+v, %v", got, err)
 	}
 	got, err := r.Rediscover(old)
-	if err != nil || got.State != served.Moved || got.Mapping.Resource.Version != "v1" {
+	if err != nil || got.State != Moved || got.Mapping.Resource.Version != "v1" {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	w.paths = nil
 	if again, err := r.Rediscover(old); err != nil || again != got || len(w.paths) > 0 {
 		t.Errorf("the second time: %+v, %v, requests %q", again, err, w.paths)
 	}
-	if got, err := New(t.Context(), w.conn, nil).Resolve(old); err != nil || got.State != served.Moved {
+	if got, err := New(t.Context(), w.conn, nil).Resolve(old); err != nil || got.State != Moved {
 		t.Errorf("the cached discovery is still used: %+v, %v", got, err)
 	}
 }
@@ -197,7 +196,7 @@ func TestRepeat(t *testing.T) {
 		}
 		return err
 	})
-	if got, err := r.Resolve(kind("gone.example.com", "v1", "Thing")); err != nil || got.State != served.Gone || calls != 3 {
+	if got, err := r.Resolve(kind("gone.example.com", "v1", "Thing")); err != nil || got.State != Gone || calls != 3 {
 		t.Errorf("%+v, %v after %d calls", got, err, calls)
 	}
 	w.answers["/apis/denied.example.com"] = http.StatusForbidden

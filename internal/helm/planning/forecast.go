@@ -17,7 +17,6 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
-	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -209,13 +208,13 @@ func (c *Changes) addSkipped(f *apply.Forecast) {
 
 // addImages adds the images that differ between the objects of two revisions.
 func (c *Changes) addImages(previous, next kube.ResourceList) {
-	for _, i := range changes.Images(contentOf(previous), contentOf(next)) {
+	for _, i := range apply.ImageChanges(contentOf(previous), contentOf(next)) {
 		c.Images = append(c.Images, v1alpha1.PlanImage{Object: i.Object.Kind + "/" + i.Object.Name, Container: i.Container, From: i.From, To: i.To})
 	}
 }
 
 // contentOf yields the objects of a list with their content.
-func contentOf(list kube.ResourceList) changes.Manifest {
+func contentOf(list kube.ResourceList) apply.Manifest {
 	return func(yield func(release.Object, map[string]any) bool) {
 		for _, info := range list {
 			gvk := info.Mapping.GroupVersionKind

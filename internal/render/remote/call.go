@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/worker"
-	"github.com/pintle-dev/pintle/internal/worker/wire"
 )
 
 // calls calls the functions of a worker.
@@ -82,7 +81,7 @@ func (c calls) exchange(
 		var s state
 		var r response
 		if err := errors.Join(json.Unmarshal(sections[0], &s), json.Unmarshal(sections[1], &r)); err != nil {
-			return response{}, nil, fmt.Errorf("%w: %w", wire.ErrMessage, err)
+			return response{}, nil, fmt.Errorf("%w: %w", errMessage, err)
 		}
 		switch {
 		case s.Unloadable != "":
@@ -90,7 +89,7 @@ func (c calls) exchange(
 		case !s.Unknown:
 			return r, sections[2:], nil
 		case all:
-			return response{}, nil, fmt.Errorf("%w: data that was sent is unknown", wire.ErrMessage)
+			return response{}, nil, fmt.Errorf("%w: data that was sent is unknown", errMessage)
 		}
 		all = true
 	}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/worker"
-	"github.com/pintle-dev/pintle/internal/worker/wire"
 )
 
 // Unloadable is the error for an archive that is not a chart, or is rejected.
@@ -40,7 +39,7 @@ func (c *Client) Identify(ctx context.Context, tenant, digest string, archive []
 	in := Rendering{Chart: Chart{Tenant: tenant, Digest: digest, Archive: archive}, Timeout: readTimeout}
 	r, _, err := c.call(ctx, FunctionIdentify, "reading the chart", in, noRequests)
 	if err == nil && r.Facts == nil {
-		err = fmt.Errorf("%w: it has no facts", wire.ErrMessage)
+		err = fmt.Errorf("%w: it has no facts", errMessage)
 	}
 	if err != nil {
 		return Facts{}, err

@@ -14,6 +14,8 @@
 //	call.go       calls, their repetitions and their errors
 //	lookups.go    reads of templates, which the caller sends to the API server
 //	encode.go     the encoding of requests and responses
+//	sections.go   a message: a list of byte strings, so that archives and manifests are sent as they are
+//	value.go      values of charts, with the types of their numbers
 //	limits.go     limits of rendered text
 //	functions.go  the requests and responses of the functions
 package remote

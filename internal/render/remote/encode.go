@@ -11,8 +11,6 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-
-	"github.com/pintle-dev/pintle/internal/worker/wire"
 )
 
 // Request is a request as the worker receives it.
@@ -56,13 +54,13 @@ func encodeRequest(r Rendering, all bool) ([]byte, error) {
 	if sections[sectionHeader], err = json.Marshal(full); err != nil {
 		return nil, err
 	}
-	if sections[sectionValues], err = wire.EncodeMap(r.Values); err != nil {
+	if sections[sectionValues], err = encodeMap(r.Values); err != nil {
 		return nil, err
 	}
-	if sections[sectionDefaults], err = wire.EncodeMap(r.Defaults); err != nil {
+	if sections[sectionDefaults], err = encodeMap(r.Defaults); err != nil {
 		return nil, err
 	}
-	return wire.Encode(sections...), nil
+	return encodeSections(sections...), nil
 }
 
 // DecodeRequest returns the request of a call. Its archive shares the memory of message.
@@ -79,23 +77,11 @@ func DecodeRequest(message []byte) (*Request, error) {
 	if len(sections[sectionAPIs]) > 0 {
 		r.APIVersions = strings.Split(string(sections[sectionAPIs]), "\n")
 	}
-	if r.Values, err = wire.DecodeMap(sections[sectionValues]); err != nil {
+	if r.Values, err = decodeMap(sections[sectionValues]); err != nil {
 		return nil, err
 	}
-	r.Defaults, err = wire.DecodeMap(sections[sectionDefaults])
+	r.Defaults, err = decodeMap(sections[sectionDefaults])
 	return r, err
-}
-
-// decodeSections returns the sections of a message, which are at least as many as given.
-func decodeSections(message []byte, atLeast int) ([][]byte, error) {
-	sections, err := wire.Decode(message)
-	if err != nil {
-		return nil, err
-	}
-	if len(sections) < atLeast {
-		return nil, fmt.Errorf("%w: it has %d sections", wire.ErrMessage, len(sections))
-	}
-	return sections, nil
 }
 
 // state is the first section of each response.
@@ -136,7 +122,7 @@ func encodeResponse(s state, r response, more ...[]byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.Encode(append([][]byte{first, second}, more...)...), nil
+	return encodeSections(append([][]byte{first, second}, more...)...), nil
 }
 
 // EncodeFacts encodes the result of FunctionIdentify.
@@ -156,7 +142,7 @@ func EncodeCRDs(c CRDs) ([]byte, error) {
 func decodeCRDs(r response, contents [][]byte) (CRDs, error) {
 	c := CRDs{Unpacked: r.Unpacked}
 	if len(contents) != len(r.Files) {
-		return c, fmt.Errorf("%w: %d files have %d contents", wire.ErrMessage, len(r.Files), len(contents))
+		return c, fmt.Errorf("%w: %d files have %d contents", errMessage, len(r.Files), len(contents))
 	}
 	for i, f := range r.Files {
 		c.Files = append(c.Files, helmchart.CRD{Name: f.Name, Filename: f.Filename, File: &helmchart.File{Name: f.Name, Data: contents[i]}})
@@ -187,11 +173,11 @@ func EncodeRendered(r *Rendered) ([]byte, error) {
 
 func decodeRendered(r response, sections [][]byte) (*Rendered, error) {
 	if len(sections) != renderedSections+len(r.Hooks) {
-		return nil, fmt.Errorf("%w: a rendered chart with %d hooks has %d sections", wire.ErrMessage, len(r.Hooks), len(sections))
+		return nil, fmt.Errorf("%w: a rendered chart with %d hooks has %d sections", errMessage, len(r.Hooks), len(sections))
 	}
 	for i, h := range r.Hooks {
 		if h == nil {
-			return nil, fmt.Errorf("%w: a hook is missing", wire.ErrMessage)
+			return nil, fmt.Errorf("%w: a hook is missing", errMessage)
 		}
 		h.Manifest = string(sections[renderedSections+i])
 	}
@@ -205,7 +191,7 @@ func decodeRendered(r response, sections [][]byte) (*Rendered, error) {
 // EncodeGet encodes a request for FunctionGet.
 func EncodeGet(g Get) ([]byte, error) {
 	raw, err := json.Marshal(g)
-	return wire.Encode(raw), err
+	return encodeSections(raw), err
 }
 
 func decodeGet(message []byte) (g Get, err error) {
@@ -218,7 +204,7 @@ func decodeGet(message []byte) (g Get, err error) {
 
 func encodeAnswer(a Answer) ([]byte, error) {
 	raw, err := json.Marshal(a)
-	return wire.Encode(raw, a.Body), err
+	return encodeSections(raw, a.Body), err
 }
 
 // DecodeAnswer decodes the result of FunctionGet.

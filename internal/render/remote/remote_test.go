@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/worker"
-	"github.com/pintle-dev/pintle/internal/worker/wire"
 )
 
 // TestMain limits the time of the fuzzer for making an input smaller, which is a minute by default. The
@@ -172,9 +171,9 @@ func TestUnusableResponses(t *testing.T) {
 	}{
 		"Unknown": {unknown, "data that was sent is unknown"},
 		"Nothing": {nil, "cannot be read"},
-		"NoJSON":  {wire.Encode([]byte("{"), []byte("{}")), "cannot be read"},
-		"Short":   {wire.Encode([]byte("{}"), []byte("{}"), nil), "has 1 sections"},
-		"NoHook":  {wire.Encode([]byte("{}"), []byte(`{"Hooks":[null]}`), nil, nil, nil, nil), "a hook is missing"},
+		"NoJSON":  {encodeSections([]byte("{"), []byte("{}")), "cannot be read"},
+		"Short":   {encodeSections([]byte("{}"), []byte("{}"), nil), "has 1 sections"},
+		"NoHook":  {encodeSections([]byte("{}"), []byte(`{"Hooks":[null]}`), nil, nil, nil, nil), "a hook is missing"},
 		"Large":   {large, "the chart renders more than 33554432 bytes"},
 	} {
 		w := &scripted{responses: [][]byte{tc.message, tc.message}}
@@ -184,11 +183,11 @@ func TestUnusableResponses(t *testing.T) {
 	}
 	files, err := encodeResponse(state{}, response{Files: []file{{Name: "a"}}})
 	w := &scripted{responses: [][]byte{must(t, files, err)}}
-	if _, err := New(w).CRDs(t.Context(), Chart{}); !errors.Is(err, wire.ErrMessage) {
+	if _, err := New(w).CRDs(t.Context(), Chart{}); !errors.Is(err, errMessage) {
 		t.Errorf("a file without content: %v", err)
 	}
-	w = &scripted{responses: [][]byte{must(t, wire.Encode([]byte("{}"), []byte("{}")), nil)}}
-	if _, err := New(w).Identify(t.Context(), "", "", nil); !errors.Is(err, wire.ErrMessage) {
+	w = &scripted{responses: [][]byte{must(t, encodeSections([]byte("{}"), []byte("{}")), nil)}}
+	if _, err := New(w).Identify(t.Context(), "", "", nil); !errors.Is(err, errMessage) {
 		t.Errorf("a chart without facts: %v", err)
 	}
 }

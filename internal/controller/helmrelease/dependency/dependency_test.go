@@ -23,8 +23,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
@@ -128,7 +128,7 @@ func TestSubscriptions(t *testing.T) {
 		server, objects := &discovered{}, &targets{awaited: map[types.NamespacedName]string{}}
 		var mu sync.Mutex
 		var enqueued []string
-		var memory state.Table[State]
+		var memory controller.Table[State]
 		a := NewSubscriptions(objects, server.connections(), &memory, func(key types.NamespacedName) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -190,7 +190,7 @@ func TestNamesake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &discovered{objects: []string{"infra"}}
 		now := time.Unix(1000, 0)
-		var memory state.Table[State]
+		var memory controller.Table[State]
 		d := &Objects{Connections: &connection.Finder{Clusters: server.connections()}, Memory: &memory, Now: func() time.Time { return now }}
 		kinds := []schema.GroupKind{{Group: "a.b", Kind: "First"}, {Group: "a.b.c", Kind: "Second"}}
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}

@@ -19,8 +19,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
@@ -37,7 +37,7 @@ const (
 // right to write HelmReleases must not include reading Secrets of others.
 type Objects struct {
 	Connections *connection.Finder
-	Memory      state.Memory[State]
+	Memory      controller.Memory[State]
 	Now         func() time.Time
 }
 

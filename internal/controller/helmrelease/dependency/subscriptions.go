@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -51,11 +51,11 @@ type Subscriptions struct {
 	enqueue func(types.NamespacedName)
 	// changed holds a value if a kind may be served that was not.
 	changed chan struct{}
-	memory  state.Memory[State]
+	memory  controller.Memory[State]
 }
 
 // NewSubscriptions returns Subscriptions, which the manager runs.
-func NewSubscriptions(objects watcher, clusters *cluster.Connections, memory state.Memory[State], enqueue func(types.NamespacedName)) *Subscriptions {
+func NewSubscriptions(objects watcher, clusters *cluster.Connections, memory controller.Memory[State], enqueue func(types.NamespacedName)) *Subscriptions {
 	return &Subscriptions{
 		objects: objects, enqueue: enqueue, changed: make(chan struct{}, 1), memory: memory,
 		home: func() (*cluster.Connection, error) { return clusters.For(cluster.Identity{}) },

@@ -19,7 +19,6 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -125,7 +124,7 @@ func (p *Planner) compute(ctx context.Context, q Query, on basis, plan *v1alpha1
 	switch {
 	case errors.As(err, &blocked):
 		return nil, "", err
-	case err != nil && outage.IsTransient(err):
+	case err != nil && controller.IsTransient(err):
 		return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
 	case err != nil:
 		status, failed = v1alpha1.ReleasePlanStatus{Action: on.action}, err.Error()

@@ -189,12 +189,8 @@ func (f Finding) message() string {
 	return why + ". Nothing was changed, since this process only observes. " + next
 }
 
-const (
-	// patience is how long the controller that leads has to begin to work on a new generation.
-	patience = 2 * time.Minute
-	// defaultTimeout is that of actions without spec.timeout.
-	defaultTimeout = 5 * time.Minute
-)
+// patience is how long the controller that leads has to begin to work on a new generation.
+const patience = 2 * time.Minute
 
 // work is a state in which the controller that leads is about to change a release. Equal values are
 // the same work.
@@ -207,10 +203,7 @@ type work struct {
 // workOn returns the work of the controller that leads on hr, and how long to wait for its end at
 // most; zero if it does not work.
 func workOn(hr *helmv2.HelmRelease) (w work, limit time.Duration) {
-	timeout := defaultTimeout
-	if hr.Spec.Timeout != nil {
-		timeout = hr.Spec.Timeout.Duration
-	}
+	timeout := hr.GetTimeout()
 	w = work{generation: hr.Generation, deleted: !hr.DeletionTimestamp.IsZero()}
 	reconciling := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReconciling)
 	if reconciling != nil && reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing {

@@ -122,7 +122,7 @@ func TestReports(t *testing.T) {
 	observe(upgrade, WouldUpgrade, maxInterval, 0)
 	progressing(helmv2.ReasonProgressing)
 	observe(upgrade, InProgress, settle, 0)
-	now = now.Add(defaultTimeout + patience)
+	now = now.Add(helmv2.DefaultTimeout + patience)
 	observe(upgrade, WouldUpgrade, maxInterval, 0)
 	progressing(helmv2.ReasonProgressing + "WithRetry")
 	observe(upgrade, WouldUpgrade, maxInterval, 0)
