@@ -7,6 +7,7 @@ import (
 	"time"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // Input holds everything that a decision may depend on. Every field is plain data, so that an Input
@@ -192,4 +193,19 @@ type Decision struct {
 	Reason string
 	// Why is one stable sentence for users. It does not change while the state does not.
 	Why string
+}
+
+// Retry returns when to reconcile after the action: at once, except after Wait and Settle.
+func (d Decision) Retry() release.Retry {
+	switch a := d.Action.(type) {
+	case Wait:
+		if a.After > 0 {
+			return release.After(a.After)
+		}
+		return release.Never()
+	case Settle:
+		return release.Never()
+	case SetFinalizer, AcquireLock, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer:
+	}
+	return release.Now()
 }

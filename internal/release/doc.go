@@ -15,6 +15,7 @@
 //	gate.go          the gates PolicyUnavailable, PolicyRefused, Frozen and AwaitingApproval
 //	hold.go          rules RolledBack and TestRequested: rollbacks and tests on request
 //	wait.go          rules Busy, AwaitDependents, AwaitOperation and Debounce
+//	retry.go         when the next reconciliation is, after a decision or an action
 //	remediation.go   rules after failures: BecameReady, TooLarge, RetriesExhausted, AwaitRetry, Failed
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
 //	resume.go        rules Resume, Unlock and Reinstall: actions that were interrupted
@@ -26,5 +27,5 @@
 //	observed.go      the observed state, with drift
 //	outcome.go       the outcome of an action, with its failure cause and the size of its record
 //	action.go        the actions
-//	blocked.go       obstacles before a decision, and when to requeue
+//	blocked.go       obstacles before a decision, and Retry: when to requeue
 package release

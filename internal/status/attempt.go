@@ -122,7 +122,7 @@ func startRelease(c *conditions, message string, again, insists bool) {
 
 // Finished reports an action that has ended.
 func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
-	r := Report{Status: *hr.Status.DeepCopy(), Retry: release.Now()}
+	r := Report{Status: *hr.Status.DeepCopy()}
 	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
 	switch a := o.Action.(type) {
 	case release.Install:
@@ -163,16 +163,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	r.Events = append(r.Events, furtherEvents(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
-	switch {
-	case o.Cancelled, o.PlanVoid:
-	case o.Interrupted != nil, o.ResumedElsewhere():
-		r.Retry = retryEnded(hr, o, &r.Status, release.BackoffUpTo(maxInterruptedDelay))
-	case o.Deferred():
-		r.Retry = retryEnded(hr, o, &r.Status, release.After(denialRetry))
-	case o.Err != nil && !o.Stored() && !inputsChanged(hr, o, &r.Status):
-		// The same inputs would fail in the same way, and need a delay. Other inputs do not.
-		r.Retry = retryUnstored(o)
-	}
+	r.Retry = release.RetryAfter(&o, hr.Generation, release.RequestsOf(hr.Annotations), &r.Status)
 	return r
 }
 
@@ -199,28 +190,6 @@ func furtherEvents(o release.Outcome) []Event {
 	return append(all, nearlyTooLarge(o)...)
 }
 
-// retryUnstored returns the requeue delay after an action that failed before it stored a revision.
-// It is the same while the release is stalled. An action whose record is too large is not
-// repeated; the release is requeued after the interval, as any stalled one.
-func retryUnstored(o release.Outcome) release.Retry {
-	if o.Oversized() {
-		return release.Interval(o.Desired.Policy.Interval)
-	}
-	var p release.ActionPolicy
-	switch o.Action.(type) {
-	case release.Install:
-		p = o.Desired.Policy.Install
-	case release.Upgrade:
-		p = o.Desired.Policy.Upgrade
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
-	}
-	if p.Retry {
-		return release.Interval(p.RetryInterval)
-	}
-	return release.Backoff()
-}
-
 // takenOver returns the history of a release that was taken over: the revision that the upgrade
 // found, as a rollback target, and none if that was never deployed.
 func takenOver(o release.Outcome) helmv2.Snapshots {
@@ -228,17 +197,6 @@ func takenOver(o release.Outcome) helmv2.Snapshots {
 		return nil
 	}
 	return helmv2.Snapshots{snapshot(*o.TakenOver)}
-}
-
-// inputsChanged reports whether the next reconciliation has other inputs than the failed action
-// had: another spec or an open request. An unlock and a resumed action precede all other actions,
-// and have no other inputs than the spec.
-func inputsChanged(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) bool {
-	if hr.Generation != o.Desired.Generation {
-		return true
-	}
-	_, unlocking := o.Action.(release.Unlock)
-	return !unlocking && release.Resumed(o.Action) == 0 && release.RequestsOf(hr.Annotations).Open(status)
 }
 
 // finishRelease reports the end of an install or upgrade.
@@ -335,9 +293,6 @@ func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 	}
 }
 
-// denialRetry is the pause before an action is tried that dry runs have denied.
-const denialRetry = 15 * time.Second
-
 // deferRelease reports an action that dry runs have denied, and that is tried nevertheless. Released
 // records that, see Denied.
 func deferRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
@@ -383,8 +338,6 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, withSummary(o, uninstallFailedMessage(last, o.Err)))
 	text := c.copyReleased(message.UninstallFailed)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
-	// An uninstall backs off also if it has stored a revision, because the next decision is the same.
-	r.Retry = release.Backoff()
 	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, text, withDiagnosis(snapshotMetadata(last), o)))
 }
 

@@ -155,7 +155,7 @@ func explained(c *conditions, result metav1.Condition, status *helmv2.HelmReleas
 		return message.Of(message.TooLarge, message.Facts{What: result.Message}).String()
 	case result.Reason == helmv2.ReasonDryRunDenied:
 		return message.Of(message.DryRunDenied, message.Facts{
-			What: result.Message, Action: string(status.LastAttemptedReleaseAction), Interval: message.Duration(denialRetry),
+			What: result.Message, Action: string(status.LastAttemptedReleaseAction), Interval: message.Duration(release.DenialRetry),
 		}).String()
 	case result.Type == helmv2.ConditionRemediated:
 		f.RemedyFailed = result.Status != metav1.ConditionTrue

@@ -1,8 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status builds the status, the events and the requeue delay that a reconciliation ends
-// with. Only this package builds conditions.
+// Package status builds the status and the events that a reconciliation ends with. Only this package
+// builds conditions.
 //
 // It is pure, and decides nothing: the decision or the outcome of an action is an argument. It
 // does not derive the state of a release from conditions; readback.go has the four exceptions.

@@ -22,9 +22,6 @@ const (
 	maxDriftObjects = 20
 	maxDriftFields  = 8
 
-	// repeatWithin limits the back-off of a comparison whose requests got no answer.
-	repeatWithin = 30 * time.Second
-
 	correcting = "correcting cluster drift"
 	noDrift    = "No drift detected against the cluster state"
 )
@@ -33,9 +30,6 @@ const (
 // Drifted.
 func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input) {
 	found := in.Observed.Drift
-	if found != nil && found.Repeat {
-		r.Retry = release.BackoffUpTo(repeatWithin)
-	}
 	switch {
 	case found == nil:
 		c.remove(helmv2.ConditionDrifted)
@@ -43,7 +37,6 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 		message := driftMessage(last, *found)
 		if found.Pause > 0 {
 			message = pausedMessage(last, *found)
-			r.Retry = release.After(found.Pause)
 		}
 		r.Events = append(r.Events, c.setDrifted(message)...)
 	case len(found.Errors) > 0:
@@ -154,7 +147,6 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 		r.Events = append(r.Events, warning(helmv2.ReasonDriftCorrectionFailed, message, nil))
 	}
 	c.remove(helmv2.ConditionReconciling)
-	r.Retry = release.Backoff()
 }
 
 func correctionFailedMessage(last *helmv2.Snapshot, o release.Outcome) string {

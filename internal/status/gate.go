@@ -37,17 +37,13 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, text)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, text)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
-	r := Report{Retry: release.Interval(a.After)}
+	var r Report
 	if in.Desired.Hold.Active && !in.Desired.Deleted {
 		// The rollback waits.
 		c.set(helmv2.ConditionRolledBack, metav1.ConditionUnknown, a.Gate, text)
-		r.Retry = holdRetry(in)
 	}
 	status.Conditions = c.list
 	r.Status = status
-	if a.Gate == helmv2.ReasonPolicyUnavailable {
-		r.Retry = release.After(a.After)
-	}
 	if c.changed(helmv2.ConditionReady) {
 		r.Events = append(r.Events, normal(a.Gate, text, desiredMetadata(in.Desired)))
 	}

@@ -5,7 +5,6 @@ package status
 
 import (
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,7 +31,7 @@ func reportHold(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Re
 		if !a.Brief {
 			return holdRetried(hr, a, in)
 		}
-		return Report{Status: hr.Status, Retry: release.After(a.After)}
+		return Report{Status: hr.Status}
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
 		release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget:
 	}
@@ -50,7 +49,7 @@ func held(hr *helmv2.HelmRelease, in release.Input) Report {
 	before := c.get(helmv2.ConditionRolledBack)
 	message := heldMessage(newest, in.Desired.Hold)
 	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, withKept(message, before))
-	r := Report{Retry: holdRetry(in)}
+	var r Report
 	if before.Status != metav1.ConditionTrue {
 		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, revisionMetadata(newest)))
 	}
@@ -90,7 +89,7 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 	status.ObservedGeneration = hr.Generation
 	status.History = updateSuperseded(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	r := Report{Retry: holdRetry(in)}
+	var r Report
 	if a.Reason == helmv2.ReasonRollbackRefused {
 		text := message.Of(message.RollbackRefused, message.Facts{What: refusedMessage(in.Desired, d.Why)}).String()
 		c.set(helmv2.ConditionRolledBack, metav1.ConditionFalse, a.Reason, text)
@@ -129,25 +128,7 @@ func holdRetried(hr *helmv2.HelmRelease, a release.Wait, in release.Input) Repor
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, c.get(helmv2.ConditionReady).Message)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
-	return Report{Status: status, Retry: release.Interval(a.After)}
-}
-
-// holdRetry returns when to requeue a release that is held: after the interval, or at the end of the
-// hold.
-func holdRetry(in release.Input) release.Retry {
-	interval, until := in.Desired.Policy.Interval, in.Desired.Hold.Until
-	if until.IsZero() {
-		return release.Interval(interval)
-	}
-	left := until.Sub(in.Now)
-	// The interval is spread by some percent. The end of a hold is not.
-	if interval > 0 && left > 2*interval {
-		return release.Interval(interval)
-	}
-	if interval > 0 {
-		left = min(left, interval)
-	}
-	return release.After(max(left, time.Millisecond))
+	return Report{Status: status}
 }
 
 // start announces the rollback of a hold. Failures are counted from its first attempt on.
@@ -203,7 +184,6 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 	}
 	text := holdConditions{c, o.Desired.Hold}.setFailed(what, o.Desired.Policy.Upgrade, status.Failures)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
-	r.Retry = release.Backoff()
 	if o.Stored() || c.changed(helmv2.ConditionRolledBack) {
 		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, text, withDiagnosis(desiredMetadata(o.Desired), o)))
 	}

@@ -16,10 +16,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
-// maxInterruptedDelay limits the back-off after an interruption. It bounds the time between the end
-// of an outage and the next attempt.
-const maxInterruptedDelay = time.Minute
-
 // finishInterrupted reports an action that was cancelled or interrupted, which is not a failure of
 // the release. It counts no failure, and conditions about the release stay. Of several consecutive
 // interruptions, only the first has an event.
@@ -64,7 +60,7 @@ func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Ti
 		text += ": " + outage.Cause
 	}
 	what := text + "; " + interruptedAction(o) + " was interrupted"
-	return message.Of(message.Interrupted, message.Facts{What: what, Interval: message.Duration(maxInterruptedDelay)}).String(), since
+	return message.Of(message.Interrupted, message.Facts{What: what, Interval: message.Duration(release.MaxInterruptedDelay)}).String(), since
 }
 
 // unavailableMessage returns the beginning of the message of an interruption.
@@ -156,13 +152,4 @@ func (c *conditions) setReinstalling(a release.Uninstall, last *helmv2.Snapshot)
 	if a.Reinstall {
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed, reinstallingMessage(last))
 	}
-}
-
-// retryEnded returns the requeue delay after an action that is continued: none if the next
-// reconciliation has other inputs.
-func retryEnded(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus, otherwise release.Retry) release.Retry {
-	if requests := release.RequestsOf(hr.Annotations); !requests.ForceBegun(status) && inputsChanged(hr, o, status) {
-		return release.Now()
-	}
-	return otherwise
 }

@@ -76,7 +76,7 @@ func TestInterrupted(t *testing.T) {
 		if s := r.Status; s.Failures != before.Failures || s.UpgradeFailures != before.UpgradeFailures || s.LastAttemptedReleaseActionDuration != nil {
 			t.Errorf("%s: counted as a failure: %+v", tc.reason, s)
 		}
-		if !r.Retry.IsBackoff() || r.Retry.Limit() != maxInterruptedDelay {
+		if !r.Retry.IsBackoff() || r.Retry.Limit() != release.MaxInterruptedDelay {
 			t.Errorf("%s: retry %s", tc.reason, r.Retry)
 		}
 		if events := slices.Collect(eventReasons(r)); tc.event != slices.Equal(events, []string{"Warning/Interrupted"}) || !tc.event && len(events) != 0 {
@@ -245,7 +245,7 @@ func TestResumedElsewhere(t *testing.T) {
 		if c.get(helmv2.ConditionReady) != ready.get(helmv2.ConditionReady) || len(r.Events) != 0 || len(r.Status.History) != 1 {
 			t.Errorf("%T: Ready is %+v, events %v, %d snapshots", action, c.get(helmv2.ConditionReady), r.Events, len(r.Status.History))
 		}
-		if s := r.Status; s.Failures+s.InstallFailures+s.UpgradeFailures != 0 || !r.Retry.IsBackoff() || r.Retry.Limit() != maxInterruptedDelay {
+		if s := r.Status; s.Failures+s.InstallFailures+s.UpgradeFailures != 0 || !r.Retry.IsBackoff() || r.Retry.Limit() != release.MaxInterruptedDelay {
 			t.Errorf("%T: counted as a failure, or not repeated: %s, %+v", action, r.Retry, s)
 		}
 		reconciling := c.get(helmv2.ConditionReconciling)

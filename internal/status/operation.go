@@ -34,7 +34,7 @@ type OperationReport struct {
 // Operation reports a decision about an Operation. The status of an Operation in a final phase does
 // not change.
 func Operation(d operation.Decision, in operation.Input) OperationReport {
-	r := OperationReport{Status: *in.Recorded.DeepCopy(), Retry: operationRetry(d.Action)}
+	r := OperationReport{Status: *in.Recorded.DeepCopy(), Retry: d.Retry()}
 	if in.Recorded.Phase.Final() {
 		return r
 	}
@@ -56,23 +56,6 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	s.Conditions = c.list
 	r.Events = operationEvents(c.conditions, d, *s)
 	return r
-}
-
-// operationRetry returns the requeue delay after an action: none, except for Wait and Settle.
-func operationRetry(a operation.Action) release.Retry {
-	switch a := a.(type) {
-	case operation.Wait:
-		if a.After > 0 {
-			return release.After(a.After)
-		}
-		return release.Never()
-	case operation.Settle:
-		return release.Never()
-	case operation.SetFinalizer, operation.AcquireLock, operation.ReleaseLock, operation.Create, operation.Adopt,
-		operation.Resume, operation.Stop, operation.Record, operation.Finish, operation.RemoveCompanions, operation.Expire,
-		operation.RemoveFinalizer:
-	}
-	return release.Now()
 }
 
 // updateOutputs records the state of the current Job in the outputs.

@@ -38,7 +38,6 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		message := withSummary(o, rollbackFailedMessage(target, o.Err.Error()))
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, message)
-		r.Retry = release.Backoff()
 		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message, withDiagnosis(rollbackMetadata(target, o.Desired), o)))
 	}
 	c.setRemediated(status, o.Desired)
@@ -111,7 +110,6 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 		message := withSummary(o, remediationFailedMessage(last, o.Err.Error()))
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
-		r.Retry = release.Backoff()
 		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 	}
 	c.setRemediated(status, o.Desired)

@@ -58,10 +58,14 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 // Settled reports a decision that runs no action. Finalize needs no report, because the object is
 // about to be removed. For decisions that run an action, the status is the present one.
 func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report {
+	var r Report
 	if d.Rule == release.RuleRolledBack {
-		return reportHold(hr, d, in)
+		r = reportHold(hr, d, in)
+	} else {
+		r = withoutHold(unheld(hr, d, in), hr, d, in)
 	}
-	return withoutHold(unheld(hr, d, in), hr, d, in)
+	r.Retry = d.Retry(in)
+	return r
 }
 
 // unheld reports a decision about a release that is not held, and runs no action.
@@ -77,7 +81,7 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 			return waitForOperation(hr, d, a, in)
 		}
 		if a.Brief {
-			return Report{Status: hr.Status, Retry: release.After(a.After)}
+			return Report{Status: hr.Status}
 		}
 		if a.Gate != "" {
 			return gated(hr, d, a, in)
@@ -112,11 +116,7 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonSuspended, in.Desired.Suspension.Why)
 	}
 	status.Conditions = c.list
-	r := Report{Status: status, Retry: release.Never()}
-	if until := in.Desired.Suspension.Until; !until.IsZero() {
-		r.Retry = release.After(until.Sub(in.Now))
-	}
-	return r
+	return Report{Status: status}
 }
 
 // settled reports a release whose newest revision is the desired one.
@@ -134,7 +134,7 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	}
 	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionHeld)
 	c.summarize(&status, in.Desired)
-	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
+	var r Report
 	reportDrift(&r, &c, last, in)
 	status.Conditions = c.list
 	r.Status = status
@@ -148,7 +148,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 	if a.After == 0 {
 		status := *hr.Status.DeepCopy()
 		acknowledge(hr, &status)
-		return Report{Status: status, Retry: release.Never()}
+		return Report{Status: status}
 	}
 	status := withRequestsHandled(hr)
 	if a.Retrying {
@@ -156,14 +156,12 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 		status.ObservedGeneration = hr.Generation
 	}
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	retry := release.After(a.After)
 	if a.Retrying {
 		if newest := in.Observed.Newest(); newest.Status == helmv2.StatusFailed {
 			keepReleaseFailed(&c, release.Latest(status.History), newest)
 		}
 		c.summarize(&status, in.Desired)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, c.get(helmv2.ConditionReady).Message)
-		retry = release.Interval(a.After)
 	} else {
 		text := waitMessage(d, a, in)
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
@@ -171,7 +169,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 	}
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	status.Conditions = c.list
-	return Report{Status: status, Retry: retry}
+	return Report{Status: status}
 }
 
 // waitMessage returns the message of a wait for other objects or for another client of Helm.
@@ -198,7 +196,7 @@ func waitMessage(d release.Decision, a release.Wait, in release.Input) string {
 func obstructed(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
 	unlocked := hr.DeepCopy()
 	unlocked.Status.Conditions = slices.DeleteFunc(unlocked.Status.Conditions, func(c metav1.Condition) bool { return c.Type == helmv2.ConditionHeld })
-	return Blocked(unlocked, &release.Blocked{Reason: a.Obstacle, Message: d.Why, Retry: release.Backoff()}, in.Now)
+	return Blocked(unlocked, &release.Blocked{Reason: a.Obstacle, Message: d.Why, Retry: d.Retry(in)}, in.Now)
 }
 
 // stalled reports a release that is not retried. It is still requeued after the interval: a user
@@ -207,7 +205,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	status := withRequestsHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
+	var r Report
 	if a.Reason == helmv2.ReasonContested || a.Reason == helmv2.ReasonPolicyRefused {
 		text := stallMessage(&c, d, a, &status, in.Desired)
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, text)
@@ -285,7 +283,7 @@ func Finalized(d release.Decision, in release.Input) []Event {
 func forgotten(hr *helmv2.HelmRelease) Report {
 	status := *hr.Status.DeepCopy()
 	clearRelease(&status)
-	return Report{Status: status, Retry: release.Now()}
+	return Report{Status: status}
 }
 
 // adopted records revisions that an earlier process has created and could not record.
@@ -337,7 +335,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(took, false)
 	}
 	acknowledge(hr, &status)
-	r := Report{Status: status, Retry: release.Now()}
+	r := Report{Status: status}
 	if interrupted && !c.interrupted() {
 		// The interruption had an event, and so has its end.
 		r.Events = append(r.Events, c.endOfInterruption(newest.Rollback, last))
@@ -383,5 +381,5 @@ func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait
 		c.remove(helmv2.ConditionStalled)
 	}
 	status.Conditions = c.list
-	return Report{Status: status, Retry: release.After(a.After)}
+	return Report{Status: status}
 }

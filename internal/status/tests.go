@@ -76,9 +76,6 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	c.summarize(status, o.Desired)
 	text := explain(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
-	if !release.Tested(last) {
-		r.Retry = release.Backoff()
-	}
 	event := explained(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired, true)
 	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, event, withDiagnosis(snapshotMetadata(last), o)))
 }
