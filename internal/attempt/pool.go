@@ -54,7 +54,7 @@ type Pool struct {
 
 // Info describes an attempt.
 type Info struct {
-	Action  release.Action
+	Action  release.HelmAction
 	Desired release.Desired
 	Started time.Time
 	// Cluster is another cluster that the action works on; empty for that of the controller.

@@ -275,8 +275,8 @@ func (s *subject) pending(ctx context.Context) (view.DiffFacts, error) {
 	if decision == nil {
 		return s.facts(helm.Forecast{}), nil
 	}
-	action := release.PlanActionOf(s.in, decision.Action)
-	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.Action), helm.PlanRequest{Action: action, Layers: s.layers()})
+	action := release.PlanActionOf(s.in, decision.Helm())
+	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.Helm()), helm.PlanRequest{Action: action, Layers: s.layers()})
 	if err != nil {
 		return view.DiffFacts{}, err
 	}
@@ -304,7 +304,7 @@ func (s *subject) facts(f helm.Forecast) view.DiffFacts {
 }
 
 // job returns the job of an action.
-func (s *subject) job(action release.Action) helm.Job {
+func (s *subject) job(action release.HelmAction) helm.Job {
 	return helm.Job{
 		Action: action, Desired: s.want.Desired, Spec: *s.hr.Spec.DeepCopy(), Origin: s.origin(),
 		Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets, Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS,

@@ -55,7 +55,7 @@ func finished(success bool) func(map[string]any) {
 func install(t *testing.T, w *world, artifact chart.Artifact, messages ...string) {
 	t.Helper()
 	for i, m := range messages {
-		var a release.Action = release.Upgrade{Timeout: time.Minute}
+		var a release.HelmAction = release.Upgrade{Timeout: time.Minute}
 		if i == 0 {
 			a = release.Install{Timeout: time.Minute}
 		}

@@ -113,7 +113,7 @@ func TestChangesHideSecrets(t *testing.T) {
 func TestSourceRevision(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
-	run := func(action release.Action, source, want string) {
+	run := func(action release.HelmAction, source, want string) {
 		t.Helper()
 		j := job(action, artifact, "1.0.0", map[string]any{"message": source})
 		j.Desired.SourceRevision = source
@@ -147,7 +147,7 @@ func TestSourceRevisionAfterCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMortal(t)
 		artifact := m.chart("1.0.0", note())
-		run := func(action release.Action, source string) release.Outcome {
+		run := func(action release.HelmAction, source string) release.Outcome {
 			j := job(action, artifact, "1.0.0", map[string]any{"message": source})
 			j.Desired.SourceRevision = source
 			return m.runner.Run(t.Context(), m.conn, j)

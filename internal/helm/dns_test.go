@@ -17,7 +17,7 @@ func TestAllowDNS(t *testing.T) {
 		artifact := w.chart("1.0.0", map[string]string{
 			"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {found: {{ ne (getHostByName \"localhost\") \"\" | quote }}}\n",
 		})
-		for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+		for _, action := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 			j := job(action, artifact, "1.0.0", map[string]any{})
 			j.AllowDNS = allowed
 			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {

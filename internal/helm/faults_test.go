@@ -160,7 +160,7 @@ func actOnce(t *testing.T, way string, at int) (most int) {
 			return nil, io.ErrUnexpectedEOF
 		})
 		artifact := w.chart("1.0.0", everyRequest())
-		for i, a := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+		for i, a := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 			sent.Store(0)
 			j := job(a, artifact, "1.0.0", map[string]any{"message": fmt.Sprint(i)})
 			j.Spec.Install, j.Spec.Upgrade = &helmv2.Install{CreateNamespace: true}, &helmv2.Upgrade{}

@@ -83,7 +83,7 @@ func TestForgedRecords(t *testing.T) {
 		for name, tc := range map[string]struct {
 			reason string
 			forge  func(w *leftoversWorld)
-			action release.Action
+			action release.HelmAction
 			// fails is part of the error of the action; empty if it succeeds.
 			fails string
 			// gone is true if the ConfigMap of the proven revision is deleted.
@@ -133,7 +133,7 @@ func TestForgedRecords(t *testing.T) {
 // names the release. That is how a release of the Helm CLI is taken over.
 func TestForgedOwnObjects(t *testing.T) {
 	bothMethods(t, func(t *testing.T, w *leftoversWorld) {
-		for _, action := range []release.Action{
+		for _, action := range []release.HelmAction{
 			release.Upgrade{Timeout: time.Minute, TakeOver: true}, release.Uninstall{Timeout: time.Minute, Target: target()},
 		} {
 			w := newLeftoversWorld(t, w.method)

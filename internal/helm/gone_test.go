@@ -51,13 +51,13 @@ func newGoneWorld(t *testing.T, method helmv2.ServerSideApplyMode) *goneWorld {
 }
 
 // run runs an action with a chart that has a ConfigMap and the given manifests.
-func (w *goneWorld) run(action release.Action, manifests ...string) release.Outcome {
+func (w *goneWorld) run(action release.HelmAction, manifests ...string) release.Outcome {
 	w.t.Helper()
 	return w.runner.Run(w.t.Context(), w.conn, w.job(action, manifests...))
 }
 
 // job returns the job of run.
-func (w *goneWorld) job(action release.Action, manifests ...string) Job {
+func (w *goneWorld) job(action release.HelmAction, manifests ...string) Job {
 	w.t.Helper()
 	w.releases++
 	version := fmt.Sprintf("1.0.%d", w.releases)
@@ -72,7 +72,7 @@ func (w *goneWorld) job(action release.Action, manifests ...string) Job {
 	return j
 }
 
-func (w *goneWorld) succeed(action release.Action, manifests ...string) release.Outcome {
+func (w *goneWorld) succeed(action release.HelmAction, manifests ...string) release.Outcome {
 	w.t.Helper()
 	out := w.run(action, manifests...)
 	if out.Err != nil {
@@ -214,7 +214,7 @@ func TestRemovedVersionUninstalled(t *testing.T) {
 // the version that is served.
 func TestRemovedVersionLeftOver(t *testing.T) {
 	const blocked = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: blocked}\n"
-	for name, action := range map[string]release.Action{
+	for name, action := range map[string]release.HelmAction{
 		"Upgrade":   release.Upgrade{Timeout: time.Minute},
 		"Rollback":  release.Rollback{Version: 1, Timeout: time.Minute},
 		"Uninstall": release.Uninstall{Target: target(), Timeout: time.Minute},

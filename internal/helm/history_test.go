@@ -46,7 +46,7 @@ func TestOutcomeIsWhatHistoryReads(t *testing.T) {
 func TestUnreadableHistory(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
-	for _, a := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+	for _, a := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 		if out := w.runner.Run(t.Context(), w.conn, job(a, artifact, "1.0.0", nil)); out.Err != nil {
 			t.Fatal(out.Err)
 		}
@@ -100,7 +100,7 @@ func TestFailureLabel(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		reason string
-		action release.Action
+		action release.HelmAction
 		cause  error
 		want   string
 	}{
@@ -151,7 +151,7 @@ func TestReadOnce(t *testing.T) {
 		if health, err := w.runner.Health(t.Context(), w.conn, readRequest(1)); err != nil || !health.Ready {
 			t.Errorf("health %v, error %v", health, err)
 		}
-		again, err := w.runner.Rerender(t.Context(), w.conn, job(release.Settle{}, artifact, "1.0.0", nil), 1)
+		again, err := w.runner.Rerender(t.Context(), w.conn, job(nil, artifact, "1.0.0", nil), 1)
 		if err != nil || !again.Reads || again.Changed {
 			t.Errorf("rendered again %+v, error %v", again, err)
 		}

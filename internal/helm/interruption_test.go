@@ -67,7 +67,7 @@ func (m *mortal) running() {
 }
 
 // installing returns a job that installs migration, and its artifact.
-func (m *mortal) installing(action release.Action) (Job, chart.Artifact) {
+func (m *mortal) installing(action release.HelmAction) (Job, chart.Artifact) {
 	artifact := m.chart("1.0.0", migration())
 	return job(action, artifact, "1.0.0", nil), artifact
 }

@@ -40,7 +40,7 @@ type OwnerCandidates = apply.OwnerCandidates
 
 // Job is one action and its input. The chart and the values belong to the job alone.
 type Job struct {
-	Action  release.Action
+	Action  release.HelmAction
 	Desired release.Desired
 	// History is that of the HelmRelease. It proves stored revisions that have no seal.
 	History helmv2.Snapshots
@@ -90,8 +90,7 @@ func (j *Job) target() release.Target {
 		return a.Target
 	case release.Unlock:
 		return a.Target
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift:
 	}
 	return j.Desired.Target
 }
@@ -115,8 +114,7 @@ func (j *Job) attempt() release.Attempt {
 	case release.Uninstall:
 		attempt.Inputs, attempt.Plan = release.Inputs{}, a.Plan.Digest
 		return attempt
-	case release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return release.Attempt{}
 }
@@ -130,8 +128,7 @@ func (j *Job) storedManifests() apply.StoredManifests {
 		return apply.FirstStored
 	case release.Uninstall, release.Recheck:
 		return apply.AllStored
-	case release.Install, release.Test, release.Unlock, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Install, release.Test, release.Unlock, release.CorrectDrift:
 	}
 	return apply.NoneStored
 }
@@ -195,7 +192,7 @@ func (j *Job) waitOptions() (wait.Options, error) {
 	case release.Test:
 		waits = false
 		o.HookRole = release.RoleTest
-	case release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Recheck, release.CorrectDrift:
 	}
 	if waits {
 		o.HookChecks = o.Checks

@@ -47,8 +47,7 @@ func (j *Job) keeps(local bool) apply.Keeps {
 			case local && name == j.Origin.Namespace:
 				return "it has the HelmRelease"
 			}
-		case release.Test, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget,
-			release.Settle, release.Wait, release.Stall:
+		case release.Test, release.Unlock, release.Recheck, release.CorrectDrift:
 		}
 		return ""
 	}

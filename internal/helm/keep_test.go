@@ -43,7 +43,7 @@ func chartWith(template string) map[string]string {
 func grown(t *testing.T, w *world, template string) {
 	t.Helper()
 	for i, files := range []map[string]string{note(), chartWith(template)} {
-		var a release.Action = release.Upgrade{Timeout: time.Minute}
+		var a release.HelmAction = release.Upgrade{Timeout: time.Minute}
 		if i == 0 {
 			a = release.Install{Timeout: time.Minute}
 		}

@@ -72,13 +72,13 @@ func bothMethods(t *testing.T, test func(t *testing.T, w *leftoversWorld)) {
 }
 
 // run runs an action with the ConfigMaps of names, "name" or "name policy".
-func (w *leftoversWorld) run(action release.Action, names ...string) release.Outcome {
+func (w *leftoversWorld) run(action release.HelmAction, names ...string) release.Outcome {
 	w.t.Helper()
 	return w.runner.Run(w.t.Context(), w.conn, w.job(action, names...))
 }
 
 // job returns the job of run.
-func (w *leftoversWorld) job(action release.Action, names ...string) Job {
+func (w *leftoversWorld) job(action release.HelmAction, names ...string) Job {
 	w.t.Helper()
 	maps := map[string]any{}
 	for _, n := range names {
@@ -95,7 +95,7 @@ func (w *leftoversWorld) job(action release.Action, names ...string) Job {
 	return j
 }
 
-func (w *leftoversWorld) succeed(action release.Action, names ...string) release.Outcome {
+func (w *leftoversWorld) succeed(action release.HelmAction, names ...string) release.Outcome {
 	w.t.Helper()
 	out := w.run(action, names...)
 	if out.Err != nil {
@@ -105,7 +105,7 @@ func (w *leftoversWorld) succeed(action release.Action, names ...string) release
 }
 
 // fail runs an action that creates all ConfigMaps and then fails.
-func (w *leftoversWorld) fail(action release.Action, names ...string) {
+func (w *leftoversWorld) fail(action release.HelmAction, names ...string) {
 	w.t.Helper()
 	if w.method == helmv2.ServerSideApplyDisabled {
 		// Helm creates objects at the path of their collection. A patch fails like a creation.
@@ -508,7 +508,7 @@ func TestLeftoversUnreadable(t *testing.T) {
 // after the write is carried out, and resumed. No leftover stays, and the adopted object does.
 func TestLeftoversOfInterruptedActions(t *testing.T) {
 	for name, tc := range map[string]struct {
-		action   release.Action
+		action   release.HelmAction
 		deployed bool
 		left     []string
 	}{
@@ -531,7 +531,7 @@ func TestLeftoversOfInterruptedActions(t *testing.T) {
 
 // interruptLeftovers interrupts an action after a number of writes, and resumes it. It reports
 // whether the action ended before.
-func interruptLeftovers(t *testing.T, action release.Action, deployed bool, writes int, answers bool, left []string) (ended bool) {
+func interruptLeftovers(t *testing.T, action release.HelmAction, deployed bool, writes int, answers bool, left []string) (ended bool) {
 	t.Helper()
 	m := newMortal(t)
 	w := newLeftoversWorld(t, helmv2.ServerSideApplyEnabled)
@@ -569,7 +569,7 @@ func interruptLeftovers(t *testing.T, action release.Action, deployed bool, writ
 
 // interrupted returns the action that follows an interruption of a; nil if a has ended. The action
 // began after revision last.
-func (m *mortal) interrupted(a release.Action, last int) release.Action {
+func (m *mortal) interrupted(a release.HelmAction, last int) release.HelmAction {
 	if _, uninstalls := a.(release.Uninstall); uninstalls {
 		return m.next(a)
 	}

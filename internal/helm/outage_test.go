@@ -198,7 +198,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		artifact := w.chart("1.0.0", note())
-		for i, a := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+		for i, a := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 			if out := w.runner.Run(t.Context(), w.conn, job(a, artifact, "1.0.0", map[string]any{"message": string(rune('a' + i))})); out.Err != nil {
 				t.Fatal(out.Err)
 			}

@@ -23,7 +23,7 @@ func TestStoredChartIsTheChart(t *testing.T) {
 	files := note()
 	files["Chart.yaml"] = "apiVersion: v2\nname: note\nversion: 1.0.0\ndependencies: [{name: sub, version: '1', repository: ''}]\n"
 	files["charts/sub/Chart.yaml"], files["templates/_h.tpl"] = "apiVersion: v2\nname: sub\nversion: '1'\n", `{{ define "h" }}{{ end }}`
-	for i, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+	for i, action := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 		out := w.runner.Run(t.Context(), w.conn, job(action, w.chart("1.0.0", files), "1.0.0", nil))
 		if out.Err != nil {
 			t.Fatal(out.Err)
@@ -48,7 +48,7 @@ func TestStoredChartIsTheChart(t *testing.T) {
 func TestDeadWorkerEndsTheAction(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
-	for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+	for _, action := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 		before, alive := len(w.stored()), w.runner.remote
 		w.runner.remote = remote.New(dying{})
 		w.Requests = nil
@@ -79,7 +79,7 @@ func TestNoWorkerInterrupts(t *testing.T) {
 	files := reading("# {{ .Capabilities.KubeVersion }}")
 	artifact, alive := w.chart("1.0.0", files), w.runner.remote
 	since := time.Unix(1e9, 0)
-	for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+	for _, action := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 		before := len(w.stored())
 		w.runner.remote = remote.New(absent{since})
 		out := w.runner.Run(t.Context(), w.conn, job(action, artifact, "1.0.0", nil))

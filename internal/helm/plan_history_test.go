@@ -69,7 +69,7 @@ func TestPlanNamesGoneKinds(t *testing.T) {
 		w.removeKind()
 		w.removeVersion()
 	})
-	for action, of := range map[v1alpha1.PlanAction]release.Action{
+	for action, of := range map[v1alpha1.PlanAction]release.HelmAction{
 		v1alpha1.PlanUpgrade: release.Upgrade{Timeout: time.Minute}, v1alpha1.PlanUninstall: release.Uninstall{Timeout: time.Minute, Target: target()},
 	} {
 		p := planOf(t, w.world, w.job(of), action)

@@ -21,7 +21,7 @@ func TestTooLargeWritesNothing(t *testing.T) {
 			w := newWorld(t)
 			one := 1
 			files := note()
-			act := func(a release.Action, files map[string]string, version string) release.Outcome {
+			act := func(a release.HelmAction, files map[string]string, version string) release.Outcome {
 				j := job(a, w.chart(version, files), version, nil)
 				j.Spec.MaxHistory = &one
 				j.Spec.Upgrade = &helmv2.Upgrade{DisableOpenAPIValidation: disabled}

@@ -125,7 +125,7 @@ func generated(name string) string {
 
 // next returns the action that a controller decides on after an interruption of a: nil if a has
 // ended.
-func (m *mortal) next(a release.Action) release.Action {
+func (m *mortal) next(a release.HelmAction) release.HelmAction {
 	all := m.history()
 	if _, uninstalls := a.(release.Uninstall); uninstalls {
 		if len(all) == 0 {
@@ -176,23 +176,23 @@ func TestResume(t *testing.T) {
 	rollback, uninstall := release.Rollback{Timeout: time.Hour, Version: 1}, release.Uninstall{Timeout: time.Hour, Target: target()}
 	once := map[string]int{"first": 1, "second": 1, "generated-": 1, "both": 2, "last": 1}
 	cases := map[string]struct {
-		before []release.Action
-		action release.Action
+		before []release.HelmAction
+		action release.HelmAction
 		want   map[string]int
 		stored []string
 		hooks  []string
 	}{
 		"Install":   {nil, install, once, []string{"1 deployed"}, []string{"both", "first"}},
-		"Upgrade":   {[]release.Action{install}, upgrade, once, []string{"2 deployed", "1 superseded"}, []string{"both", "first"}},
-		"Rollback":  {[]release.Action{install, upgrade}, rollback, once, []string{"3 deployed", "2 superseded", "1 superseded"}, []string{"both", "first"}},
-		"Uninstall": {[]release.Action{install}, uninstall, once, nil, []string{"both", "first"}},
+		"Upgrade":   {[]release.HelmAction{install}, upgrade, once, []string{"2 deployed", "1 superseded"}, []string{"both", "first"}},
+		"Rollback":  {[]release.HelmAction{install, upgrade}, rollback, once, []string{"3 deployed", "2 superseded", "1 superseded"}, []string{"both", "first"}},
+		"Uninstall": {[]release.HelmAction{install}, uninstall, once, nil, []string{"both", "first"}},
 		"Reinstall": {
-			[]release.Action{install},
+			[]release.HelmAction{install},
 			release.Uninstall{Timeout: time.Hour, Target: target(), Reinstall: true},
 			once, nil,
 			[]string{"both", "first"},
 		},
-		"Test": {[]release.Action{install}, release.Test{Timeout: time.Hour}, map[string]int{"tested": 1, "retested": 1}, []string{"1 deployed"}, []string{"both", "first", "tested"}},
+		"Test": {[]release.HelmAction{install}, release.Test{Timeout: time.Hour}, map[string]int{"tested": 1, "retested": 1}, []string{"1 deployed"}, []string{"both", "first", "tested"}},
 	}
 	for name, tc := range cases {
 		for _, answers := range []bool{true, false} {

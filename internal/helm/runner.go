@@ -115,7 +115,7 @@ func (r *run) perform(ctx context.Context) (err error) {
 		return r.uninstall(ctx, a)
 	case release.Unlock:
 		return unlock(r.config.Releases, a)
-	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.CorrectDrift:
 	}
 	return fmt.Errorf("%s is no action of Helm's", release.Name(r.job.Action))
 }

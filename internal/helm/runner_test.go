@@ -162,8 +162,8 @@ func TestNothingIsStored(t *testing.T) {
 			want: "refused by the test",
 		},
 		"NoAction": {
-			reason: "an unknown action does nothing",
-			edit:   func(_ *world, j *Job) { j.Action = release.Settle{} }, want: "settle is no action of Helm's",
+			reason: "Helm corrects no drift",
+			edit:   func(_ *world, j *Job) { j.Action = release.CorrectDrift{} }, want: "is no action of Helm's",
 		},
 	}
 	for name, tc := range cases {
@@ -241,7 +241,7 @@ func TestWaitOptions(t *testing.T) {
 			files["templates/job.yaml"] = jobYAML
 			artifact := w.chart("1.0.0", files)
 			synctest.Test(t, func(t *testing.T) {
-				for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+				for _, action := range []release.HelmAction{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
 					j := job(action, artifact, "1.0.0", nil)
 					j.Spec.Install.DisableWait, j.Spec.Install.DisableWaitForJobs = tc.disableWait, tc.disableForJob
 					j.Spec.Upgrade.DisableWait, j.Spec.Upgrade.DisableWaitForJobs = tc.disableWait, tc.disableForJob

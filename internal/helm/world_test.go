@@ -146,7 +146,7 @@ func target() release.Target {
 }
 
 // job returns a job for prod/app without the checks that need a schema.
-func job(action release.Action, artifact chart.Artifact, version string, values map[string]any) Job {
+func job(action release.HelmAction, artifact chart.Artifact, version string, values map[string]any) Job {
 	return Job{
 		Action:  action,
 		Desired: release.Desired{UID: "uid-1", Target: target(), Chart: release.Chart{Name: "note", Version: version}},

@@ -9,12 +9,21 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Action is the closed set of results of a decision. Install, Upgrade, Test, Rollback, Uninstall,
-// Unlock, Recheck, CorrectDrift and Finalize change the cluster. All of these but Finalize are
-// announced in status before they start. Adopt, Forget, Settle, Wait and Stall write status only.
+// Action is the closed set of results of a decision: a HelmAction, Finalize, which removes the
+// finalizer, or Adopt, Forget, Settle, Wait or Stall, which write status only.
 //
 //sumtype:decl
 type Action interface{ isAction() }
+
+// HelmAction is the closed set of actions that change the cluster or Helm's storage: Install, Upgrade,
+// Test, Rollback, Uninstall, Unlock, Recheck and CorrectDrift. They are announced in status before
+// they start, and have an Outcome.
+//
+//sumtype:decl
+type HelmAction interface {
+	Action
+	isHelmAction()
+}
 
 // PlanRef names the approved plan that an action carries out. The zero value is no plan: the action
 // renders the chart.
@@ -163,10 +172,10 @@ func (Install) isAction()      {}
 func (Upgrade) isAction()      {}
 func (Test) isAction()         {}
 func (Rollback) isAction()     {}
-func (Recheck) isAction()      {}
-func (CorrectDrift) isAction() {}
 func (Uninstall) isAction()    {}
 func (Unlock) isAction()       {}
+func (Recheck) isAction()      {}
+func (CorrectDrift) isAction() {}
 func (Finalize) isAction()     {}
 func (Adopt) isAction()        {}
 func (Forget) isAction()       {}
@@ -174,8 +183,17 @@ func (Settle) isAction()       {}
 func (Wait) isAction()         {}
 func (Stall) isAction()        {}
 
+func (Install) isHelmAction()      {}
+func (Upgrade) isHelmAction()      {}
+func (Test) isHelmAction()         {}
+func (Rollback) isHelmAction()     {}
+func (Uninstall) isHelmAction()    {}
+func (Unlock) isHelmAction()       {}
+func (Recheck) isHelmAction()      {}
+func (CorrectDrift) isHelmAction() {}
+
 // TimeoutOf returns the time limit of an action, or zero if it has none.
-func TimeoutOf(a Action) time.Duration {
+func TimeoutOf(a HelmAction) time.Duration {
 	switch a := a.(type) {
 	case Install:
 		return a.Timeout
@@ -191,7 +209,7 @@ func TimeoutOf(a Action) time.Duration {
 		return a.Timeout
 	case Uninstall:
 		return a.Timeout
-	case Unlock, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Unlock:
 	}
 	return 0
 }

@@ -195,9 +195,7 @@ func forced(in Input) *Decision {
 		if d == nil {
 			continue
 		}
-		switch d.Action.(type) {
-		case Install, Upgrade:
-		case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+		if !AppliesDesired(d.Helm()) {
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why

@@ -72,7 +72,7 @@ func pass(in Input, d Decision) Decision {
 		}
 	}
 	if in.Desired.Demands.NeedPlan() {
-		d.Action = carryOut(d.Action, in.Observed.Plan)
+		d.Action = carryOut(d.Helm(), in.Observed.Plan)
 	}
 	return d
 }
@@ -132,7 +132,7 @@ func isHeldDeployed(d Decision) bool {
 // rollback that remediates, a correction of drift, or the uninstall of a namespace that is being
 // deleted.
 func isGated(in Input, d Decision) bool {
-	switch a := d.Action.(type) {
+	switch a := d.Helm().(type) {
 	case Install:
 		return a.Resume == 0
 	case Upgrade:
@@ -141,13 +141,13 @@ func isGated(in Input, d Decision) bool {
 		return !beganUninstall(in) && !in.Observed.Terminating
 	case Rollback:
 		return a.Hold && a.Resume == 0
-	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Unlock, Recheck, CorrectDrift:
 	}
 	return false
 }
 
 // PlanOf returns the plan that an action carries out.
-func PlanOf(a Action) PlanRef {
+func PlanOf(a HelmAction) PlanRef {
 	switch a := a.(type) {
 	case Install:
 		return a.Plan
@@ -157,13 +157,13 @@ func PlanOf(a Action) PlanRef {
 		return a.Plan
 	case Rollback:
 		return a.Plan
-	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Unlock, Recheck, CorrectDrift:
 	}
 	return PlanRef{}
 }
 
 // carryOut returns an action that carries out a plan.
-func carryOut(a Action, plan *Plan) Action {
+func carryOut(a HelmAction, plan *Plan) HelmAction {
 	ref := PlanRef{Digest: plan.Digest}
 	if plan.Approved == plan.Digest {
 		ref.ApprovedBy = plan.ApprovedBy
@@ -181,7 +181,7 @@ func carryOut(a Action, plan *Plan) Action {
 	case Rollback:
 		a.Plan = ref
 		return a
-	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Unlock, Recheck, CorrectDrift:
 	}
 	return a
 }
@@ -201,7 +201,7 @@ func policyUnavailable(in Input, _ Decision) *Decision {
 // policyRefused holds installs and upgrades of charts that a policy does not allow.
 func policyRefused(in Input, d Decision) *Decision {
 	refusal := in.Desired.Demands.Refusal
-	if refusal == nil || !AppliesDesired(d.Action) {
+	if refusal == nil || !AppliesDesired(d.Helm()) {
 		return nil
 	}
 	held := refused(*refusal)
@@ -261,7 +261,7 @@ func awaitApproval(in Input, d Decision) *Decision {
 
 // MustPlan reports whether the decision depends on the plan of the next action, and returns that
 // action.
-func MustPlan(in Input) (Action, bool) {
+func MustPlan(in Input) (HelmAction, bool) {
 	if in.Observed.Plan != nil || !in.Desired.Demands.NeedPlan() {
 		return nil, false
 	}
@@ -274,7 +274,7 @@ func MustPlan(in Input) (Action, bool) {
 			return nil, false
 		}
 	}
-	return d.Action, true
+	return d.Helm(), true
 }
 
 // MustFindNamespace reports whether the decision depends on whether the namespace of a deleted
@@ -290,15 +290,15 @@ func MustFindNamespace(in Input) bool {
 // PlanRequested returns the action whose plan a user requests by annotation, and false if none is
 // requested, or the request was handled. It is the action that would be taken now if nothing held
 // it, or an upgrade.
-func PlanRequested(in Input) (Action, bool) {
+func PlanRequested(in Input) (HelmAction, bool) {
 	if !in.Desired.Requests.PlanRequested() || in.Observed.Running != nil || in.Observed.Unresolved != "" {
 		return nil, false
 	}
 	in.Desired.Suspension, in.Observed.Debounce = Suspension{}, nil
-	switch a := ungated(in).Action.(type) {
+	switch a := ungated(in).Helm().(type) {
 	case Install, Upgrade, Uninstall, Rollback:
 		return a, true
-	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Unlock, Recheck, CorrectDrift:
 	}
 	if newest := in.Observed.Newest(); newest == nil || in.Desired.Deleted {
 		return nil, false
@@ -308,7 +308,7 @@ func PlanRequested(in Input) (Action, bool) {
 
 // PlanActionOf returns the name of an action in a plan. An uninstall of a release that is not to be
 // removed precedes an install.
-func PlanActionOf(in Input, a Action) v1alpha1.PlanAction {
+func PlanActionOf(in Input, a HelmAction) v1alpha1.PlanAction {
 	switch a := a.(type) {
 	case Install:
 		return v1alpha1.PlanInstall
@@ -321,7 +321,7 @@ func PlanActionOf(in Input, a Action) v1alpha1.PlanAction {
 			return v1alpha1.PlanUninstall
 		}
 		return v1alpha1.PlanReinstall
-	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Unlock, Recheck, CorrectDrift:
 	}
 	return ""
 }

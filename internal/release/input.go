@@ -36,13 +36,13 @@ type Decision struct {
 
 // Acts reports whether the decision changes the cluster and must be announced in status first.
 func (d Decision) Acts() bool {
-	switch d.Action.(type) {
-	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
-		return true
-	case Finalize, Adopt, Forget, Settle, Wait, Stall:
-		return false
-	}
-	return false
+	return d.Helm() != nil
+}
+
+// Helm returns the action if it is one of Helm; nil if it is not.
+func (d Decision) Helm() HelmAction {
+	a, _ := d.Action.(HelmAction)
+	return a
 }
 
 // State names the state of a release, in the terms of the API.

@@ -23,7 +23,7 @@ var (
 // Outcome is the result of one attempt. It is a value and not an error: Helm may have stored
 // revisions although the attempt failed, and status must show them.
 type Outcome struct {
-	Action Action
+	Action HelmAction
 	// Desired is the desired state at the announcement. It may be older than the HelmRelease at the
 	// end of the attempt.
 	Desired Desired

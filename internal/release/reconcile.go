@@ -73,7 +73,7 @@ type WaitReader interface {
 	Terminating() bool
 	// Plan returns the plan of an action. It computes the plan if there is none, or if it is out of
 	// date.
-	Plan(in Input, a Action) (*Plan, error)
+	Plan(in Input, a HelmAction) (*Plan, error)
 }
 
 // RevisionReader reads the stored revisions of a release.

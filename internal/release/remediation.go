@@ -291,14 +291,14 @@ func insist(in Input, d Decision) Decision {
 	if in.Desired.RefusesDenials() || !attempted(in) {
 		return d
 	}
-	switch a := d.Action.(type) {
+	switch a := d.Helm().(type) {
 	case Install:
 		a.Insist = a.Resume == 0
 		d.Action = a
 	case Upgrade:
 		a.Insist = a.Resume == 0
 		d.Action = a
-	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
 	}
 	return d
 }

@@ -40,7 +40,7 @@ func resume(in Input) *Decision {
 }
 
 // Resumed returns the number of the revision whose action a resumes; 0 if a begins anew.
-func Resumed(a Action) int {
+func Resumed(a HelmAction) int {
 	switch a := a.(type) {
 	case Install:
 		return a.Resume
@@ -48,7 +48,7 @@ func Resumed(a Action) int {
 		return a.Resume
 	case Rollback:
 		return a.Resume
-	case Test, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Uninstall, Unlock, Recheck, CorrectDrift:
 	}
 	return 0
 }

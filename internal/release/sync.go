@@ -142,14 +142,14 @@ func Pending(in Input) *Decision {
 		if d == nil {
 			continue
 		}
-		switch a := d.Action.(type) {
+		switch a := d.Helm().(type) {
 		case Install, Upgrade:
 			return d
 		case Uninstall:
 			if !a.Remediation {
 				return d
 			}
-		case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+		case Test, Rollback, Unlock, Recheck, CorrectDrift:
 		}
 		d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		return d

@@ -208,7 +208,7 @@ func debounce(in Input) *Decision {
 		return nil
 	}
 	in.Observed.Debounce = nil
-	if !AppliesDesired(ungated(in).Action) {
+	if !AppliesDesired(ungated(in).Helm()) {
 		return nil
 	}
 	return &Decision{Action: Wait{After: left, Brief: true}, Why: "objects that are applied together are still changing"}
@@ -220,15 +220,15 @@ func MustCheckApplier(in Input) bool {
 		return false
 	}
 	in.Observed.Debounce = nil
-	return AppliesDesired(ungated(in).Action)
+	return AppliesDesired(ungated(in).Helm())
 }
 
 // AppliesDesired reports whether an action creates a revision from the desired inputs.
-func AppliesDesired(a Action) bool {
+func AppliesDesired(a HelmAction) bool {
 	switch a.(type) {
 	case Install, Upgrade:
 		return true
-	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
 	}
 	return false
 }

@@ -19,19 +19,19 @@ import (
 // HelmRelease was read.
 func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, now time.Time) Report {
 	status := *hr.Status.DeepCopy()
-	status.StorageNamespace = storageNamespace(d.Action, want)
+	status.StorageNamespace = storageNamespace(d.Helm(), want)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	var r Report
-	message := runningMessage(&c, d.Action, &status, want)
-	switch a := d.Action.(type) {
+	message := runningMessage(&c, d.Helm(), &status, want)
+	switch a := d.Helm().(type) {
 	case release.Install:
 		c.clearDrifted()
-		announce(&status, d.Action, want)
+		announce(&status, d.Helm(), want)
 		status.History = nil
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall), a.Insist)
 	case release.Upgrade:
 		c.clearDrifted()
-		announce(&status, d.Action, want)
+		announce(&status, d.Helm(), want)
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade), a.Insist)
 	case release.Test:
 		if a.Request == "" {
@@ -55,7 +55,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		}
 	case release.CorrectDrift:
 		r.Events = startCorrection(&c, release.Latest(status.History), a, want)
-	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Unlock:
 	}
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
@@ -71,20 +71,19 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 
 // storageNamespace returns the storage namespace of the release of an action. For a release whose
 // target has moved, that is the old one.
-func storageNamespace(a release.Action, want release.Desired) string {
+func storageNamespace(a release.HelmAction, want release.Desired) string {
 	switch a := a.(type) {
 	case release.Uninstall:
 		return a.Target.StorageNamespace
 	case release.Unlock:
 		return a.Target.StorageNamespace
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift:
 	}
 	return want.Target.StorageNamespace
 }
 
 // announce records an install or upgrade that begins or is resumed.
-func announce(status *helmv2.HelmReleaseStatus, a release.Action, want release.Desired) {
+func announce(status *helmv2.HelmReleaseStatus, a release.HelmAction, want release.Desired) {
 	forced := want.Requests.ForceRequested(status) && release.Resumed(a) == 0
 	recordAttempt(status, want)
 	if forced {
@@ -157,7 +156,6 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		}
 	case release.Unlock:
 		finishUnlock(&r, &c, o)
-	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	c.keepGate()
 	r.Events = append(r.Events, furtherEvents(o)...)

@@ -20,7 +20,7 @@ func TestDenied(t *testing.T) {
 	t.Parallel()
 	hr, want := testObject(), testDesired()
 	hr.Generation, want.Generation = 2, 2
-	begin := func(a release.Action) {
+	begin := func(a release.HelmAction) {
 		hr.Status = Started(hr, release.Decision{Action: a}, want, testNow).Status
 	}
 	deny := func() Report {

@@ -20,7 +20,7 @@ func TestDiagnosed(t *testing.T) {
 	const logs = "Last log lines of container main of Pod migrate-x:\n\none\ntwo\n\nLast Helm logs:\n\nline"
 	deployed := testRevision(2, helmv2.StatusDeployed)
 	for name, tc := range map[string]struct {
-		action    release.Action
+		action    release.HelmAction
 		condition string
 		want      string
 	}{
@@ -60,7 +60,7 @@ func TestDiagnosed(t *testing.T) {
 			}
 		})
 	}
-	for name, action := range map[string]release.Action{
+	for name, action := range map[string]release.HelmAction{
 		"install": release.Install{}, "upgrade": release.Upgrade{}, "test": release.Test{}, "rollback": release.Rollback{Version: 1}, "uninstall": release.Uninstall{},
 	} {
 		want := testDesired()

@@ -32,8 +32,7 @@ func reportHold(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Re
 			return holdRetried(hr, a, in)
 		}
 		return Report{Status: hr.Status}
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
-		release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget:
+	case release.HelmAction, release.Finalize, release.Adopt, release.Forget:
 	}
 	return Report{Status: hr.Status}
 }

@@ -133,7 +133,7 @@ func TestInterruptedRetry(t *testing.T) {
 	newer.Generation++
 	for name, tc := range map[string]struct {
 		hr     *helmv2.HelmRelease
-		action release.Action
+		action release.HelmAction
 		now    bool
 	}{
 		"Same":             {testObject(), release.Upgrade{}, false},
@@ -186,7 +186,7 @@ func TestInterruptedThenCancelled(t *testing.T) {
 func TestResumed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		action  release.Action
+		action  release.HelmAction
 		message string
 		forced  string
 	}{
@@ -213,7 +213,7 @@ func TestResumed(t *testing.T) {
 func TestResumedInVain(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		action release.Action
+		action release.HelmAction
 		outage *release.Outage
 		now    bool
 	}{
@@ -233,7 +233,7 @@ func TestResumedInVain(t *testing.T) {
 // the release is looked at again with back-off.
 func TestResumedElsewhere(t *testing.T) {
 	t.Parallel()
-	for _, action := range []release.Action{release.Install{}, release.Upgrade{Resume: 2}, release.Rollback{Version: 1}, release.Uninstall{Target: testDesired().Target}, release.Test{}} {
+	for _, action := range []release.HelmAction{release.Install{}, release.Upgrade{Resume: 2}, release.Rollback{Version: 1}, release.Uninstall{Target: testDesired().Target}, release.Test{}} {
 		hr := testObject()
 		ready := conditions{list: hr.Status.Conditions}
 		o := release.Outcome{

@@ -16,7 +16,7 @@ import (
 
 // runningMessage returns the announcement of an action. An install or upgrade after a failure has
 // that failure, too.
-func runningMessage(c *conditions, a release.Action, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+func runningMessage(c *conditions, a release.HelmAction, status *helmv2.HelmReleaseStatus, want release.Desired) string {
 	text := announcement(a)
 	if !release.AppliesDesired(a) || release.Resumed(a) > 0 {
 		return text
@@ -34,7 +34,7 @@ func runningMessage(c *conditions, a release.Action, status *helmv2.HelmReleaseS
 
 // announcement returns the announcement of an action, empty for decisions that run none. The
 // format is that of helm-controller; see Announced.
-func announcement(a release.Action) string {
+func announcement(a release.HelmAction) string {
 	if version := release.Resumed(a); version > 0 {
 		return fmt.Sprintf("Resuming '%s' action of revision %d with timeout of %s", release.Name(a), version, release.TimeoutOf(a))
 	}
@@ -55,7 +55,6 @@ func announcement(a release.Action) string {
 		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionCorrectDrift, a.Timeout)
 	case release.Unlock:
 		return "Running 'unlock' action"
-	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return ""
 }

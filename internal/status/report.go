@@ -96,8 +96,7 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 		return adopted(hr, in)
 	case release.Forget:
 		return forgotten(hr)
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
-		release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize:
+	case release.HelmAction, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }

@@ -297,7 +297,7 @@ func TestStarted(t *testing.T) {
 	const conditions = "Released=True/InstallSucceeded/2 " + installed
 	for name, tc := range map[string]struct {
 		reason     string
-		action     release.Action
+		action     release.HelmAction
 		conditions []string
 		history    int
 	}{

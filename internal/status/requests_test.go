@@ -60,7 +60,7 @@ func reports() map[string]func(*helmv2.HelmRelease) Report {
 			return Settled(hr, release.Decision{Action: a, Why: "why"}, in)
 		}
 	}
-	finished := func(a release.Action, cancelled bool) func(*helmv2.HelmRelease) Report {
+	finished := func(a release.HelmAction, cancelled bool) func(*helmv2.HelmRelease) Report {
 		return func(hr *helmv2.HelmRelease) Report {
 			o := release.Outcome{Action: a, Desired: desiredBy(hr), Started: testNow, Ended: testNow, Cancelled: cancelled}
 			o.Revisions = []release.Revision{testRevision(2, helmv2.StatusDeployed)}
@@ -175,7 +175,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 // unless the action is an unlock, which precedes all others.
 func TestRequestDuringARefusedAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
-		action release.Action
+		action release.HelmAction
 		force  string
 		now    bool
 	}{

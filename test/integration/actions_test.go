@@ -38,7 +38,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{world: newWorld(t), conn: conn, runner: helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, sealKey(), time.Now)}
 }
 
-func (s *stage) perform(action release.Action, files map[string]string) release.Outcome {
+func (s *stage) perform(action release.HelmAction, files map[string]string) release.Outcome {
 	s.t.Helper()
 	archive := pack(s.t, "note", "1.0.0", files)
 	sum := digest.FromBytes(archive)
@@ -69,7 +69,7 @@ func (s *stage) newest() release.Revision {
 	return all[0]
 }
 
-func (s *stage) succeed(action release.Action, files map[string]string) {
+func (s *stage) succeed(action release.HelmAction, files map[string]string) {
 	s.t.Helper()
 	if out := s.perform(action, files); out.Err != nil {
 		s.t.Fatalf("%s: %v", release.Name(action), out.Err)

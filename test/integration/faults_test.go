@@ -163,7 +163,7 @@ func faultAll(t *testing.T, b *bench, archive []byte, spec helmv2.HelmReleaseSpe
 	}
 	one := &bench{world: b.world, conn: conn, runner: b.runner, name: "r-" + name}
 	steps := []struct {
-		action   release.Action
+		action   release.HelmAction
 		revision int
 		status   helmv2.ReleaseStatus
 	}{

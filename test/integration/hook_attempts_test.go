@@ -29,7 +29,7 @@ func TestHookAttempts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go b.endHooks(ctx, false)
-	for i, action := range []release.Action{install, upgrade} {
+	for i, action := range []release.HelmAction{install, upgrade} {
 		version := i + 1
 		b.mustRun(action, archive, nil, helmv2.HelmReleaseSpec{})
 		job := &batchv1.Job{}

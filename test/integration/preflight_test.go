@@ -169,7 +169,7 @@ func TestRefusedRevisionCostsNoOther(t *testing.T) {
 	two := 2
 	spec := helmv2.HelmReleaseSpec{MaxHistory: &two}
 	archive := servingChart(t, map[string]string{"templates/serving.yaml": ""})
-	for i, action := range []release.Action{install, upgrade, upgrade} {
+	for i, action := range []release.HelmAction{install, upgrade, upgrade} {
 		b.mustRun(action, archive, values("data", values("n", strconv.Itoa(i))), spec)
 	}
 	out := b.run(upgrade, archive, values("extra", "Bad_Name"), spec)

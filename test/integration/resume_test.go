@@ -148,7 +148,7 @@ func (b *bench) dieAll(t *testing.T, archive []byte, at int, carriedOut bool) (m
 	target := release.Target{Name: one.name, Namespace: b.namespace, StorageNamespace: b.namespace}
 	all := map[string]int{"pre": 1, "second": 1, "post": 1}
 	for _, s := range []struct {
-		action   release.Action
+		action   release.HelmAction
 		revision int
 		hooks    map[string]int
 	}{
@@ -196,7 +196,7 @@ func (b *bench) dieAll(t *testing.T, archive []byte, at int, carriedOut bool) (m
 
 // decide returns the action that the controller would decide on after an interruption, nil if there
 // is none.
-func (b *bench) decide(a release.Action, revision int) (release.Action, error) {
+func (b *bench) decide(a release.HelmAction, revision int) (release.HelmAction, error) {
 	all, err := b.runner.History(b.t.Context(), b.conn, release.Target{Name: b.name, Namespace: b.namespace, StorageNamespace: b.namespace}, nil)
 	if err != nil {
 		return nil, err

@@ -61,13 +61,13 @@ type transport func(*http.Request) (*http.Response, error)
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
 
 // run performs an action on the release with a chart, values and options.
-func (b *bench) run(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
+func (b *bench) run(action release.HelmAction, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
 	return b.runUntil(b.t.Context(), action, archive, values, spec)
 }
 
 // runUntil is run with a context that can be cancelled.
-func (b *bench) runUntil(ctx context.Context, action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
+func (b *bench) runUntil(ctx context.Context, action release.HelmAction, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
 	j := b.job(action, archive, values, spec)
 	b.mu.Lock()
@@ -77,7 +77,7 @@ func (b *bench) runUntil(ctx context.Context, action release.Action, archive []b
 }
 
 // job returns the job of an action, and offers its chart for download.
-func (b *bench) job(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) helm.Job {
+func (b *bench) job(action release.HelmAction, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) helm.Job {
 	sum := digest.FromBytes(archive)
 	b.world.mu.Lock()
 	b.artifacts["/"+sum.Encoded()] = archive
@@ -95,7 +95,7 @@ func (b *bench) job(action release.Action, archive []byte, values map[string]any
 }
 
 // mustRun runs an action that must succeed.
-func (b *bench) mustRun(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
+func (b *bench) mustRun(action release.HelmAction, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
 	out := b.run(action, archive, values, spec)
 	b.must(out.Err)

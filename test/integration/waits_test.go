@@ -94,7 +94,7 @@ func TestWaitsAskLittle(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": waitTemplate + stageDeploy})
-	waits := func(action release.Action, want ...string) {
+	waits := func(action release.HelmAction, want ...string) {
 		t.Helper()
 		done := make(chan error, 1)
 		go func() { done <- b.rollOut(t.Context(), 1) }()

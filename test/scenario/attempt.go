@@ -53,8 +53,7 @@ func (a *action) newAttempt(version int) *release.Attempt {
 		made.Inputs, made.RollbackTo, made.Hold = release.InputsOf(a.want), kind.Version, kind.Hold
 	case release.Test:
 		made.Request = kind.Request
-	case release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
-		release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return made
 }
@@ -106,8 +105,7 @@ func (a *action) event(when string) string {
 		return when + "-delete"
 	case release.Test:
 		return "test"
-	case release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget,
-		release.Settle, release.Wait, release.Stall:
+	case release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return ""
 }
@@ -168,7 +166,7 @@ func (a *action) say(format string, args ...any) {
 }
 
 // isRevision reports whether an action creates a revision.
-func isRevision(a release.Action) bool {
+func isRevision(a release.HelmAction) bool {
 	return isRelease(a) || release.Name(a) == string(helmv2.ActionRollback)
 }
 

@@ -109,8 +109,10 @@ func checkResumed(in release.Input, d release.Decision) error {
 // checkApproved returns an error if an action begins whose plan needs an approval that it does not have.
 func (s steps) checkApproved(in release.Input, d release.Decision) error {
 	demands := in.Desired.Demands
-	begun := release.Resumed(d.Action) > 0 || in.Observed.Terminating
-	switch a := d.Action.(type) {
+	begun := release.Resumed(d.Helm()) > 0 || in.Observed.Terminating
+	switch a := d.Helm().(type) {
+	case nil:
+		return nil
 	case release.Install, release.Upgrade:
 	case release.Uninstall:
 		begun = begun || s.current().ran.uninstalling
@@ -119,8 +121,7 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 			return nil
 		}
 		demands = demands.OnRollback()
-	case release.Test, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
-		release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Test, release.Unlock, release.Recheck, release.CorrectDrift:
 		return nil
 	}
 	if !begun && len(demands.Freezes) > 0 {
@@ -130,7 +131,7 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 		return nil
 	}
 	p := s.plan
-	if p == nil || release.PlanOf(d.Action).Digest != p.digest {
+	if p == nil || release.PlanOf(d.Helm()).Digest != p.digest {
 		return fmt.Errorf("%s begins without the plan %+v: %+v", release.Name(d.Action), p, d)
 	}
 	if needs := demands.Assess(p.action, planning.Removals(p.changes, nil)).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {
@@ -205,7 +206,7 @@ func (w *World) releaseEnded() {
 }
 
 // isRelease reports whether an action is an install or upgrade.
-func isRelease(a release.Action) bool {
+func isRelease(a release.HelmAction) bool {
 	name := helmv2.ReleaseAction(release.Name(a))
 	return name == helmv2.ActionInstall || name == helmv2.ActionUpgrade
 }

@@ -69,7 +69,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 		a.endTest(e)
 	case release.Recheck:
 		a.endRecheck(e)
-	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.CorrectDrift:
 	}
 	a.wrote()
 	o.Revisions = append(o.Revisions, a.store.read(a.made))

@@ -158,14 +158,16 @@ func (s steps) checkProven(in release.Input, d release.Decision) error {
 		if d.Rule == release.RuleUnlock && !began {
 			return fmt.Errorf("the release is uninstalled because of a record: %+v", d)
 		}
-	case release.Install, release.Upgrade:
-		used = release.Resumed(a)
+	case release.Install:
+		used = a.Resume
+	case release.Upgrade:
+		used = a.Resume
 	case release.Unlock, release.Finalize, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if used > 0 && s.forgedAt(in, used) {
 		return fmt.Errorf("revision %d of an attacker is used: %+v", used, d)
 	}
-	if resumed := release.Resumed(d.Action); resumed > 0 && s.current().ran.recorded[newest.Attempt.ID] {
+	if resumed := release.Resumed(d.Helm()); resumed > 0 && s.current().ran.recorded[newest.Attempt.ID] {
 		return fmt.Errorf("revision %d is resumed, whose action has ended: %+v", resumed, d)
 	}
 	if taken := release.TakenOver(in, d); taken != nil && taken.AppVersion == forgedVersion {

@@ -88,7 +88,7 @@ func (d denial) Error() string { return d.text }
 
 // against returns the result of an action. Only dry runs deny objects: an action that insists, or
 // sends none, succeeds.
-func (h helmResult) against(a release.Action) helmResult {
+func (h helmResult) against(a release.HelmAction) helmResult {
 	if h.kind == "deny" && (!isRelease(a) || insists(a) || release.Resumed(a) > 0) {
 		h.kind = "ok"
 	}
@@ -96,7 +96,7 @@ func (h helmResult) against(a release.Action) helmResult {
 }
 
 // insists reports whether an action goes ahead if dry runs deny objects.
-func insists(a release.Action) bool {
+func insists(a release.HelmAction) bool {
 	install, _ := a.(release.Install)
 	upgrade, _ := a.(release.Upgrade)
 	return install.Insist || upgrade.Insist

@@ -110,7 +110,7 @@ func (w *World) current() *storage {
 }
 
 // target returns the storage of the release that an action changes.
-func (w *World) target(a release.Action, want release.Desired) *storage {
+func (w *World) target(a release.HelmAction, want release.Desired) *storage {
 	if u, ok := a.(release.Uninstall); ok {
 		return w.store(u.Target)
 	}

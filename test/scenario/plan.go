@@ -17,7 +17,7 @@ func (o observation) Terminating() bool { return o.access.ending }
 
 // Plan returns the plan of an action. It computes the plan if there is none, if its inputs or its base
 // have changed, if it is void, or on request.
-func (o observation) Plan(in release.Input, a release.Action) (*release.Plan, error) {
+func (o observation) Plan(in release.Input, a release.HelmAction) (*release.Plan, error) {
 	w, action := o.World, release.PlanActionOf(in, a)
 	base := 0
 	if newest := in.Observed.Newest(); newest != nil {

@@ -324,7 +324,7 @@ func (w script) cli(args arguments) error {
 	current := w.current()
 	store := *current
 	store.keepHistory, store.replace = args.has("keep-history"), true
-	var kind release.Action
+	var kind release.HelmAction
 	switch args.at(0) {
 	case "install":
 		kind, w.installedByCLI = release.Install{}, true

@@ -112,7 +112,7 @@ func (s steps) decided(in release.Input, d release.Decision) error {
 		return err
 	}
 	s.out.decision(d)
-	if in.Observed.Denied && insists(d.Action) {
+	if in.Observed.Denied && insists(d.Helm()) {
 		s.out.line("insists")
 	}
 	return s.checkForce(d, s.want)

@@ -197,7 +197,7 @@ func (s *storage) create(r *release.Revision) {
 
 // action is one run of Helm.
 type action struct {
-	kind    release.Action
+	kind    release.HelmAction
 	want    release.Desired
 	started time.Time
 	store   *storage
@@ -233,7 +233,7 @@ func (a *action) wrote() {
 
 // begin performs an action up to and including Helm's first write. recorded is the history of the
 // HelmRelease.
-func (s *storage) begin(kind release.Action, want release.Desired, owner string, now time.Time, recorded helmv2.Snapshots) *action {
+func (s *storage) begin(kind release.HelmAction, want release.Desired, owner string, now time.Time, recorded helmv2.Snapshots) *action {
 	a := &action{kind: kind, want: want, started: now, store: s, owner: owner, proven: map[*release.Revision]bool{}}
 	for _, r := range s.revisions {
 		stored := s.read(r)
@@ -262,8 +262,6 @@ func (s *storage) begin(kind release.Action, want release.Desired, owner string,
 		a.made = s.version(w.Version)
 	case release.CorrectDrift:
 		// Drift corrections do not use Helm.
-	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
-		a.refused = fmt.Errorf("%s is not an action of Helm", release.Name(kind))
 	}
 	if a.event("pre") != "" {
 		a.work()

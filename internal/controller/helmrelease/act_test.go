@@ -99,7 +99,7 @@ func TestSlotOfActions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tc := range map[string]struct {
 			id       cluster.Identity
-			action   release.Action
+			action   release.HelmAction
 			released int
 		}{
 			"Own/Upgrade":         {action: release.Upgrade{}},

@@ -171,7 +171,7 @@ func TestHoldNeedsNoInputs(t *testing.T) {
 			}
 			s.begun(t.Context(), nil)
 			want := release.Rollback{Version: 1, Hold: true}
-			if s.job.Action != release.Action(want) || !slices.Equal(s.job.Secrets, []string{"hunter33"}) {
+			if s.job.Action != release.HelmAction(want) || !slices.Equal(s.job.Secrets, []string{"hunter33"}) {
 				t.Errorf("job %+v with secrets %v", s.job.Action, s.job.Secrets)
 			}
 		})

@@ -129,11 +129,10 @@ func (i *inputReader) ensureChart(ctx context.Context, rec reconciliation) (reco
 
 // withChart returns want with the chart that an action needs, or an error while it is being
 // downloaded. An action must not wait for a download: it would occupy its slot.
-func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.Action) (inputs.Want, error) {
+func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.HelmAction) (inputs.Want, error) {
 	switch a.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 		return want, nil
 	}
 	want, err := i.resolver.FetchChart(ctx, hr, want)

@@ -115,7 +115,7 @@ func TestActionsHoldTheirChart(t *testing.T) {
 		t.Errorf("the action is given the chart as it was %s", s.job.Artifact.URL)
 	}
 	_, err := pending()
-	for _, a := range []release.Action{release.Rollback{}, release.Uninstall{}, release.Test{}, release.Unlock{}, release.Recheck{}} {
+	for _, a := range []release.HelmAction{release.Rollback{}, release.Uninstall{}, release.Test{}, release.Unlock{}, release.Recheck{}} {
 		s.unheld = err
 		want, _ := s.Resolve(t.Context(), nil, release.Suspension{})
 		if _, err := r.inputs.withChart(t.Context(), &helmv2.HelmRelease{}, want, a); err != nil {

@@ -149,7 +149,7 @@ func (o *observation) Terminating() bool {
 	return o.dependents.IsTerminating(o.ctx, o.rec.hr.Namespace)
 }
 
-func (o *observation) Plan(in release.Input, action release.Action) (*release.Plan, error) {
+func (o *observation) Plan(in release.Input, action release.HelmAction) (*release.Plan, error) {
 	rec := o.with(in)
 	q := plans.Query{HR: rec.hr, In: in, Action: action}
 	o.memory.With(rec.key(), func(m *memory) { q.Void = m.void })
@@ -176,7 +176,7 @@ func (o *observation) Plan(in release.Input, action release.Action) (*release.Pl
 
 // compute computes the plan of an action. The secrets of a release that is deleted or suspended have
 // not been read.
-func (o *observation) compute(ctx context.Context, rec reconciliation, action release.Action, q helm.PlanRequest) (found plan.Plan, err error) {
+func (o *observation) compute(ctx context.Context, rec reconciliation, action release.HelmAction, q helm.PlanRequest) (found plan.Plan, err error) {
 	if q.Action != v1alpha1.PlanUninstall && q.Action != v1alpha1.PlanRollback {
 		if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, release.Install{}); err != nil {
 			return found, err

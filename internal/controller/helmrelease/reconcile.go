@@ -198,7 +198,7 @@ func (s *rehearsedSteps) Drift(release.Input) (*release.Drift, error) {
 }
 
 // Plan returns nil: a plan would be stored.
-func (s *rehearsedSteps) Plan(release.Input, release.Action) (*release.Plan, error) {
+func (s *rehearsedSteps) Plan(release.Input, release.HelmAction) (*release.Plan, error) {
 	return nil, nil //nolint:nilnil // a plan is optional, as for an action that no policy holds
 }
 
@@ -231,8 +231,7 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 		r.actor.cancel(rec.key(), a)
 	case release.Adopt:
 		rec.in.Observed.Inventory = r.observer.inventory(ctx, rec)
-	case release.Settle, release.Stall, release.Forget,
-		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Settle, release.Stall, release.Forget, release.HelmAction:
 	}
 	return r.publisher.settled(ctx, rec)
 }
@@ -250,7 +249,7 @@ func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Res
 
 // act announces the action and begins it. Nothing begins if the announcement cannot be written.
 func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
-	want, err := r.inputs.withChart(ctx, rec.hr, rec.want, rec.decision.Action)
+	want, err := r.inputs.withChart(ctx, rec.hr, rec.want, rec.decision.Helm())
 	if err != nil {
 		return r.publisher.blocked(ctx, rec, err)
 	}

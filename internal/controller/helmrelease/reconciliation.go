@@ -59,7 +59,7 @@ func (e *environment) handled(ctx context.Context, rec reconciliation, annotatio
 }
 
 // job returns the job of an action of rec.
-func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
+func (e *environment) job(rec reconciliation, action release.HelmAction) helm.Job {
 	spec := *rec.hr.Spec.DeepCopy()
 	if rec.want.Deleted && rec.want.Deletion.NoHooks {
 		uninstall := *rec.hr.Spec.GetUninstall()

@@ -95,7 +95,7 @@ func (c *comparer) render(ctx context.Context, rec reconciliation, newest *relea
 // rendering returns the work that renders the chart of a revision again, and records the result. The
 // result is dropped if another revision, or other inputs, are compared by then.
 func (c *comparer) rendering(ctx context.Context, rec reconciliation, newest *release.Revision) attempt.Aside {
-	key, conn, version, job := rec.key(), rec.conn, newest.Version, c.job(rec, release.Settle{})
+	key, conn, version, job := rec.key(), rec.conn, newest.Version, c.job(rec, nil)
 	revision, inputs := rendered(rec, newest)
 	upgrades, log := rec.want.Policy.Drift == helmv2.DriftDetectionEnabled, ctrl.LoggerFrom(ctx)
 	var result release.RenderResult

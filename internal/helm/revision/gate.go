@@ -54,7 +54,7 @@ type Gate struct {
 	Refused error
 
 	release string
-	action  release.Action
+	action  release.HelmAction
 	// current is the number of the revision whose namespace is Namespace, and deployed is true if it
 	// is deployed.
 	current  int
@@ -70,7 +70,7 @@ type Gate struct {
 const maxInterrupted = 10
 
 // NewGate returns the driver of an action on the release with the given name.
-func NewGate(store Store, name string, action release.Action, now func() time.Time) *Gate {
+func NewGate(store Store, name string, action release.HelmAction, now func() time.Time) *Gate {
 	return &Gate{Store: store, Hooks: &Hooks{store: store, now: now}, release: name, action: action}
 }
 
@@ -273,7 +273,7 @@ func (g *Gate) workOn(all []*helmrelease.Release) error {
 }
 
 // requestOf returns the request that an action answers; empty if there is none.
-func requestOf(a release.Action) string {
+func requestOf(a release.HelmAction) string {
 	test, _ := a.(release.Test)
 	return test.Request
 }

@@ -99,7 +99,7 @@ func keyOf(version int) string { return storage.Key("app", version) }
 func TestInterruptedRevisionsStay(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		action release.Action
+		action release.HelmAction
 		want   []int
 	}{
 		"Upgrade": {release.Upgrade{}, []int{3}}, "Uninstall": {release.Uninstall{}, nil},

@@ -34,7 +34,7 @@ type Store interface {
 }
 
 // eventsOf returns the events whose hooks an action runs, in their order; none if it runs no hooks.
-func eventsOf(a release.Action) []helmrelease.HookEvent {
+func eventsOf(a release.HelmAction) []helmrelease.HookEvent {
 	switch a.(type) {
 	case release.Install:
 		return []helmrelease.HookEvent{helmrelease.HookPreInstall, helmrelease.HookPostInstall}
@@ -46,19 +46,17 @@ func eventsOf(a release.Action) []helmrelease.HookEvent {
 		return []helmrelease.HookEvent{helmrelease.HookPreDelete, helmrelease.HookPostDelete}
 	case release.Test:
 		return []helmrelease.HookEvent{helmrelease.HookTest}
-	case release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return nil
 }
 
 // creates reports whether an action creates a revision.
-func creates(a release.Action) bool {
+func creates(a release.HelmAction) bool {
 	switch a.(type) {
 	case release.Install, release.Upgrade, release.Rollback:
 		return true
-	case release.Test, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Test, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return false
 }

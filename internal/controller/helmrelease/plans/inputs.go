@@ -25,7 +25,7 @@ type basis struct {
 }
 
 // basisOf returns the basis of the plan of an action.
-func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.Action) basis {
+func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.HelmAction) basis {
 	b := basis{action: release.PlanActionOf(in, a), base: "none"}
 	if newest := in.Observed.Newest(); newest != nil {
 		b.base = fmt.Sprintf("%d %s %s", newest.Version, newest.Status, newest.Digest)

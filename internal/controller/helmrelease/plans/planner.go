@@ -64,7 +64,7 @@ func (p *Planner) unknown() error {
 type Query struct {
 	HR     *helmv2.HelmRelease
 	In     release.Input
-	Action release.Action
+	Action release.HelmAction
 	// Token is the value of the annotation that requests the plan. The plan is computed anew then.
 	// It is empty if the plan is not requested.
 	Token string

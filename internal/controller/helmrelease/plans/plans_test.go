@@ -96,7 +96,7 @@ func (w *world) plan() (*release.Plan, error) {
 	return w.planOf(release.Upgrade{})
 }
 
-func (w *world) planOf(a release.Action) (*release.Plan, error) {
+func (w *world) planOf(a release.HelmAction) (*release.Plan, error) {
 	return w.Plan(w.Context(), Query{
 		HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token,
 		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
