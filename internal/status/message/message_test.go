@@ -5,7 +5,6 @@ package message_test
 
 import (
 	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -22,9 +21,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the table of messages in the documentation")
+var rewrite = flag.Bool("rewrite", false, "rewrite the messages in the documentation")
 
-// page has the table of messages between these two lines.
+// page has the texts of messages between these two lines.
 const (
 	page  = "../../../docs/spec/problems.md"
 	begin = "<!-- messages: written by go test ./internal/status/message -rewrite -->"
@@ -154,7 +153,7 @@ func declaredReasons(t *testing.T, files ...string) []string {
 	return all
 }
 
-// TestDocumented: the table in the documentation is that of the source.
+// TestDocumented: the texts in the documentation are those of the source.
 func TestDocumented(t *testing.T) {
 	raw, err := os.ReadFile(page)
 	if err != nil {
@@ -163,9 +162,9 @@ func TestDocumented(t *testing.T) {
 	before, rest, found := strings.Cut(string(raw), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("%s has no table of messages", page)
+		t.Fatalf("%s has no list of messages", page)
 	}
-	want := before + begin + "\n\n" + table() + "\n" + end + after
+	want := before + begin + "\n\n" + parts() + "\n" + end + after
 	if want == string(raw) {
 		return
 	}
@@ -177,17 +176,27 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// table returns all rows as Markdown.
-func table() string {
-	var b strings.Builder
-	b.WriteString("| of | reason | what is wrong | what was left alone | what happens next, or what to do |\n|---|---|---|---|---|\n")
-	cell := func(text string) string {
-		return placeholder.ReplaceAllStringFunc(text, func(p string) string { return "*" + strings.Trim(p, "{}") + "*" })
+// parts returns the texts of all messages as Markdown: a list for each part, and each text once.
+func parts() string {
+	var lists []string
+	for _, part := range []struct {
+		title string
+		of    func(message.Row) string
+	}{
+		{"What is wrong", func(r message.Row) string { return r.What }},
+		{"What was left alone", func(r message.Row) string { return r.Left }},
+		{"What happens next, or what to do", func(r message.Row) string { return r.Next }},
+	} {
+		lines := []string{"**" + part.title + "**\n"}
+		for _, r := range message.Rows() {
+			shown := placeholder.ReplaceAllStringFunc(part.of(r), func(p string) string { return "*" + strings.Trim(p, "{}") + "*" })
+			if line := "- " + shown; !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+		lists = append(lists, strings.Join(lines, "\n")+"\n")
 	}
-	for _, r := range message.Rows() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.About, strings.Join(r.Reasons, ", "), cell(r.What), cell(r.Left), cell(r.Next))
-	}
-	return b.String()
+	return strings.Join(lists, "\n")
 }
 
 // TestString: the cause comes first and in one line, and a long one does not hide the other parts.
