@@ -106,6 +106,54 @@ func TestWordsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestReasonsHaveRows: docs/spec/status.md has a row for each condition, docs/spec/problems.md one for
+// each reason of a condition, and neither has one for what does not exist.
+func TestReasonsHaveRows(t *testing.T) {
+	used, all := usedConstants(t, "helmv2"), constants(t, "../api/v2/*.go")
+	conditions := firstColumn(t, "status.md", "Conditions")
+	reasons := firstColumn(t, "problems.md", "Reasons")
+	events := firstColumn(t, "status.md", "Events")
+	known := map[string]bool{}
+	for name, value := range all {
+		isCondition, isReason := strings.HasPrefix(name, "Condition"), strings.HasPrefix(name, "Reason")
+		known[value] = known[value] || isCondition || isReason
+		switch {
+		case !used[name]:
+		case isCondition && !slices.Contains(conditions, value):
+			t.Errorf("docs/spec/status.md has no row for condition %s", value)
+		case isReason && !slices.Contains(reasons, value) && !slices.Contains(events, value):
+			t.Errorf("docs/spec/problems.md does not say what to do about %s", value)
+		}
+	}
+	for _, name := range slices.Concat(conditions, reasons) {
+		if !known[name] {
+			t.Errorf("there is a row for %s, which does not exist", name)
+		}
+	}
+}
+
+// firstColumn returns the names in the first column of the tables in a section of a page of docs/spec.
+func firstColumn(t *testing.T, page, section string) []string {
+	t.Helper()
+	_, text, found := strings.Cut(document(t, page), "\n## "+section+"\n")
+	if !found {
+		t.Fatalf("docs/spec/%s has no section %s", page, section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	var names []string
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.HasPrefix(cells[1], " `") {
+			for _, match := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(cells[1], -1) {
+				names = append(names, match[1])
+			}
+		}
+	}
+	if len(names) < 10 {
+		t.Fatalf("docs/spec/%s, %s has rows for %v", page, section, names)
+	}
+	return names
+}
+
 // TestWordsOfOperationsAreDocumented: docs/spec/operations.md mentions every such constant of the
 // API of Operations.
 func TestWordsOfOperationsAreDocumented(t *testing.T) {
