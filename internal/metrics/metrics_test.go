@@ -348,6 +348,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		if strings.HasPrefix(line, "| `pintle_") || strings.HasPrefix(line, "| `gotk_") {
 			cells := strings.SplitN(line, "|", 5)
 			got = append(got, strings.Join(cells[:4], "|")+"|")
+			if len(cells) < 5 || strings.Trim(cells[4], " |") == "" {
+				t.Errorf("the row does not say what the metric means: %s", line)
+			}
 		}
 	}
 	slices.Sort(got)

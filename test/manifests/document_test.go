@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,44 +18,6 @@ import (
 func page(t *testing.T, path ...string) string {
 	t.Helper()
 	return string(read(t, filepath.Join(append([]string{harness.Root()}, path...)...)))
-}
-
-// TestOperatorsFindWhatTheyRead: docs/operating.md has every condition, reason and metric, and none
-// that does not exist.
-func TestOperatorsFindWhatTheyRead(t *testing.T) {
-	text := page(t, "docs", "operating.md")
-	_, conditions, _ := strings.Cut(page(t, "docs", "spec", "helmreleases.md"), "\n## Conditions\n")
-	conditions, _, _ = strings.Cut(conditions, "\n## ")
-	// Both documents have them in the first column.
-	name := regexp.MustCompile("`([A-Za-z_]+)`")
-	named := func(text, begin string) []string {
-		var all []string
-		for line := range strings.Lines(text) {
-			if cells := strings.Split(line, "|"); len(cells) > 2 && strings.HasPrefix(cells[1], " `"+begin) {
-				for _, match := range name.FindAllStringSubmatch(cells[1], -1) {
-					all = append(all, match[1])
-				}
-			}
-		}
-		return all
-	}
-	metrics := page(t, "docs", "metrics.md")
-	wanted := slices.Concat(named(conditions, ""), named(metrics, ""))
-	if len(wanted) < 40 {
-		t.Fatalf("conditions, reasons and metrics are %v", wanted)
-	}
-	ours := named(text, "")
-	for _, w := range wanted {
-		if !slices.Contains(ours, w) {
-			t.Errorf("docs/operating.md does not say what to do about %s", w)
-		}
-	}
-	library := []string{"workqueue_depth", "controller_runtime_active_workers", "rest_client_requests_total"}
-	for _, o := range ours {
-		if !slices.Contains(wanted, o) && !slices.Contains(library, o) {
-			t.Errorf("docs/operating.md speaks of %s, which does not exist", o)
-		}
-	}
 }
 
 // TestOperatorsCommandsExist: the commands in docs/operating.md use existing flags, targets, values
