@@ -20,10 +20,10 @@ func page(t *testing.T, path ...string) string {
 	return string(read(t, filepath.Join(append([]string{harness.Root()}, path...)...)))
 }
 
-// TestOperatorsCommandsExist: the commands in docs/operating.md use existing flags, targets, values
-// and files.
+// TestOperatorsCommandsExist: the commands in docs/operating.md and docs/page.md use existing flags,
+// targets, values and files.
 func TestOperatorsCommandsExist(t *testing.T) {
-	text, flags := page(t, "docs", "operating.md"), page(t, "docs", "flags.md")
+	text, flags := page(t, "docs", "operating.md")+page(t, "docs", "page.md"), page(t, "docs", "flags.md")
 	makefile := page(t, "Makefile")
 	for _, match := range regexp.MustCompile("`make ([a-z-]+)|\\[make ([a-z-]+)\\]").FindAllStringSubmatch(text, -1) {
 		if target := match[1] + match[2]; !strings.Contains(makefile, "\n"+target+":") {
