@@ -10,7 +10,7 @@ import (
 )
 
 // Runbook is the section of the documentation about the reasons of conditions.
-const Runbook = "docs/operating.md#read-conditions"
+const Runbook = "docs/spec/problems.md#reasons"
 
 // Documentation is the address of the documentation.
 const Documentation = "https://github.com/pintle-dev/pintle/blob/main/"

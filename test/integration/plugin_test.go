@@ -114,7 +114,7 @@ func TestPlugin(t *testing.T) {
 	w.says(hr, "three")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": 3}) })
 	w.until(hr, "a failure", func(hr *helmv2.HelmRelease) bool { return condition(hr, "Ready").Status == "False" })
-	w.expectPlugin(k, 0, "why app", "Do:", "docs/operating.md#read-conditions")
+	w.expectPlugin(k, 0, "why app", "Do:", "docs/spec/problems.md#reasons")
 	w.expectPlugin(k, 1, "reconcile app", "is not ready")
 
 	// The suite has neither Deployments nor source-controller.
