@@ -19,6 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -61,7 +62,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 	if err := errors.Join(mgr.Add(index), mgr.Add(keySource)); err != nil {
 		return err
 	}
-	_, err = setup.Add(mgr, setup.Options{
+	_, err = setup.Add(mgr, controller.Options{
 		Inputs:                newResolver(mgr, charts, o),
 		Helm:                  helm.NewRunner(charts, o.Workers, index, key, time.Now),
 		Indexed:               index.Synced(),

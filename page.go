@@ -16,7 +16,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/page"
@@ -39,7 +39,7 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 	if err != nil {
 		return err
 	}
-	finder := &connection.Finder{
+	finder := &controller.ConnectionFinder{
 		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads: cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 	}

@@ -4,6 +4,9 @@
 // Package controller has the parts that both reconcilers share: the kinds that they read, the
 // configuration of the manager's cache, and its indexes. Its files, from the top:
 //
+//	options.go   the options of both, and the parts that they share
+//	finder.go    the connection to the cluster of a release: which cluster, and as which identity;
+//	             identity.go reads what names them, denied.go and unreachable.go have the obstacles
 //	recorder.go  the recorder of events
 //	cache.go     the objects in the manager's cache, and the reads of its client that use it
 //	index.go     indexes of HelmReleases and Operations
@@ -19,6 +22,5 @@
 //	setup         registers everything with a manager; the place to start reading
 //	helmrelease   the reconciler of HelmReleases
 //	operations    the reconciler of Operations
-//	connection    finds the connection to the cluster of a release
 //	capabilities  watches which APIs the cluster serves
 package controller

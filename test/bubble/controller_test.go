@@ -136,7 +136,7 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 	index, err := storage.NewIndex(mgr.GetConfig(), "")
 	w.must(err)
 	w.must(mgr.Add(index))
-	_, err = setup.Add(mgr, setup.Options{
+	_, err = setup.Add(mgr, controller.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(s.Settings),
 		Helm:   helm.NewRunner(charts, workers(), index, sealKey(), time.Now), Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: s.forReleases}),

@@ -23,7 +23,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/page/site"
@@ -59,7 +58,7 @@ func (c withLogs) HTTPClient() *http.Client {
 // web is the page, for users whose token is their name. The logs of all Pods have a text.
 func (w *world) web(log string) http.Handler {
 	w.t.Helper()
-	finder := &connection.Finder{Live: suite.client, Clusters: cluster.NewConnections(suite.config, cluster.Options{Now: time.Now})}
+	finder := &controller.ConnectionFinder{Live: suite.client, Clusters: cluster.NewConnections(suite.config, cluster.Options{Now: time.Now})}
 	as := access.AsRelease(finder.Peek, controller.Scheme())
 	logs, err := evidence.New(withLogs{suite.config, log})
 	w.must(err)

@@ -24,7 +24,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/page"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/page/live"
@@ -111,7 +110,7 @@ func (w *world) servePages() *pages {
 	config := rest.CopyConfig(suite.config)
 	config.Wrap(p.recorder.wrap)
 	connections := cluster.NewConnections(suite.config, cluster.Options{Now: time.Now, TransportWrapper: p.recorder.wrap})
-	finder := &connection.Finder{Live: suite.client, Clusters: connections, DefaultServiceAccount: "helm-release"}
+	finder := &controller.ConnectionFinder{Live: suite.client, Clusters: connections, DefaultServiceAccount: "helm-release"}
 	reviews, err := client.New(config, client.Options{Scheme: controller.Scheme(), Mapper: suite.client.RESTMapper()})
 	w.must(err)
 	source := &access.Source{

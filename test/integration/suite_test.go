@@ -240,7 +240,7 @@ func startController(c config) (stop func() error, err error) {
 	if err := mgr.Add(index); err != nil {
 		return nil, err
 	}
-	observed.releases, err = setup.Add(mgr, setup.Options{
+	observed.releases, err = setup.Add(mgr, controller.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
 		Helm:   helm.NewRunner(charts, workers(), index, sealKey(), time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: forReleases}),

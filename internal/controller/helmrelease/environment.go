@@ -17,7 +17,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -35,7 +34,7 @@ type environment struct {
 
 	helm        helmRunner
 	attempts    attempts
-	connections *connection.Finder
+	connections *controller.ConnectionFinder
 	memory      *controller.Table[memory]
 
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]

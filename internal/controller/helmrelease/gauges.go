@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -57,17 +58,17 @@ func (c collector) all(ctx context.Context) iter.Seq[*helmv2.HelmRelease] {
 }
 
 // addGauges makes the metrics include the sizes of pools, watches and caches.
-func addGauges(o Options, pool *attempt.Pool, objects, awaited *watch.Registry) {
+func addGauges(o controller.Options, pool *attempt.Pool, objects, awaited *watch.Registry) {
 	o.Metrics.Collect(func(f *metrics.Stats) {
 		f.InProgress, f.Slots, f.SlotsUsed = pool.Stats()
 		s, a := objects.Stats(), awaited.Stats()
 		f.Watches, f.Throttled, f.Triggers, f.Delayed = s.Watches+a.Watches, s.RateLimited+a.RateLimited, s.Enqueued+a.Enqueued, s.Delayed+a.Delayed
-		t := o.Connections.Clusters.TokenStats()
+		t := o.Clusters.TokenStats()
 		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Cached, t.Succeeded, t.Failed, t.Evicted
 		revisions, bytes := o.Helm.Remembered()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},
-			metrics.Cache{Name: "connections", Entries: o.Connections.Clusters.Len(), Bytes: -1},
+			metrics.Cache{Name: "connections", Entries: o.Clusters.Len(), Bytes: -1},
 			metrics.Cache{Name: "live_objects", Entries: s.Objects + a.Objects, Bytes: -1})
 	})
 }

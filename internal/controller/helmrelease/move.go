@@ -8,7 +8,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -61,7 +60,7 @@ func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
 func (o *observer) warnOfMove(rec reconciliation, target release.Target) {
 	hr, now := rec.hr, place{name: "the controller's own cluster", host: rec.conn.Host()}
 	if hr.Spec.KubeConfig != nil {
-		now.name = "the cluster of " + connection.Reference(hr)
+		now.name = "the cluster of " + controller.ConnectionReference(hr)
 	}
 	var before place
 	o.memory.With(rec.key(), func(m *memory) { before, m.place = m.place, now })

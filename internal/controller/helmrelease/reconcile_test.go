@@ -28,7 +28,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -279,7 +278,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &controller.Table[memory]{},
-		connections: &connection.Finder{Live: world, Clusters: clusters},
+		connections: &controller.ConnectionFinder{Live: world, Clusters: clusters},
 		events:      record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
 		stagger: func(d time.Duration) time.Duration { return d },
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),

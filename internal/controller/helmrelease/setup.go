@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -26,16 +25,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/policies"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/drift"
-	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
-	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -48,49 +44,6 @@ import (
 
 // firstErrorRetry is the first pause after a failed write: controller-runtime's.
 const firstErrorRetry = 5 * time.Millisecond
-
-// Options configure the controller of HelmReleases. All but the switches at the end are required.
-type Options struct {
-	Inputs      *inputs.Resolver
-	Helm        *helm.Runner
-	Connections *connection.Finder
-	Locks       *controller.Locks
-	Metrics     *metrics.Metrics
-	Events      record.EventRecorder
-	Now         func() time.Time
-	// Indexed is closed when the index of Helm storage is complete; nil if there is none. The
-	// first reconciliations wait for it, for a while: otherwise they read the storage one by one.
-	Indexed <-chan struct{}
-	// KeyDecided is closed when the key of seals is known, or known not to be available; nil if no
-	// key is awaited. The first reconciliations wait for it.
-	KeyDecided <-chan struct{}
-	// Concurrent is the number of HelmReleases that are reconciled, and of Helm actions that run,
-	// at the same time.
-	Concurrent int
-	// MinRetryDelay and MaxRetryDelay bound the back-off.
-	MinRetryDelay, MaxRetryDelay time.Duration
-	// JitterPercent is how far intervals are spread either way, 0 to 99. With 0, the first
-	// intervals after the start are not spread either.
-	JitterPercent int
-	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
-	NoCrossNamespaceRefs bool
-	// ExternalArtifacts watches objects of that kind, whose CRD must exist then.
-	ExternalArtifacts bool
-	// NoConfigWatches leaves changes of ConfigMaps and Secrets to the next interval.
-	NoConfigWatches bool
-	// OverriddenManagers are field managers whose fields drift detection compares and corrects.
-	OverriddenManagers []string
-	// WatchedNamespace is the only one in which live objects are watched; empty is all.
-	WatchedNamespace string
-	// Defaults are the defaults of fields that feature gates change.
-	Defaults helmv2.Defaults
-	// AllowDNS lets templates look up names.
-	AllowDNS bool
-	// Observe reports what would be done to each release, and does nothing.
-	Observe bool
-	// NewQueue returns the work queue; nil is the default.
-	NewQueue controller.NewQueue
-}
 
 // Controller receives events from outside of the watches of the manager's cache.
 type Controller struct {
@@ -150,7 +103,7 @@ func (c *Controller) Known(object client.Object) string {
 }
 
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
-func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
+func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared) (*Controller, error) {
 	c := &Controller{memory: &controller.Table[memory]{}, queue: &trigger.Queue{}}
 	pool := attempt.NewPool(o.Concurrent, o.Now, c.queue.Enqueue)
 	c.attempts = pool
@@ -160,15 +113,15 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 		Grace: dependency.Grace, Refill: dependency.Refill, Log: mgr.GetLogger().WithName("dependencies"),
 	})
 	waiting := controller.Part(c.memory, func(m *memory) *dependency.State { return &m.dependency })
-	c.dependency = dependency.NewSubscriptions(c.awaited, o.Connections.Clusters, waiting, c.queue.Enqueue)
+	c.dependency = dependency.NewSubscriptions(c.awaited, o.Clusters, waiting, c.queue.Enqueue)
 	c.readers = &readers{memory: c.memory, enqueue: c.Enqueue}
 	var err error
 	if c.policies, err = policies.Add(mgr, policies.Options{Namespace: o.WatchedNamespace, Enqueue: c.queue.EnqueueAll, Now: o.Now}); err != nil {
 		return nil, err
 	}
 
-	env := newEnvironment(mgr, o, c.memory, pool)
-	objects := &dependency.Objects{Connections: o.Connections, Memory: waiting, Now: o.Now}
+	env := newEnvironment(mgr, o, shared, c.memory, pool)
+	objects := &dependency.Objects{Connections: shared.Connections, Memory: waiting, Now: o.Now}
 	known, err := plans.Watch(mgr, o.WatchedNamespace, c.queue.Enqueue, o.Now)
 	if err != nil {
 		return nil, err
@@ -177,11 +130,11 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	planner := &plans.Planner{Client: env.client, Live: env.live, Known: known, Now: o.Now}
 	r := newReconciler(env, parts{
 		resolver: o.Inputs.WithObjects(objects).WithAdmission(c.policies.Admit), policies: c.policies, detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
-		cached: mgr.GetCache(), locks: o.Locks, enqueue: c.queue.Enqueue, options: o,
+		cached: mgr.GetCache(), locks: shared.Locks, enqueue: c.queue.Enqueue, options: o,
 		plans: planner,
 	})
 	addGauges(o, pool, c.objects, c.awaited)
-	if !o.Observe {
+	if o.Observe == "" {
 		if err := mgr.Add(plans.Expiry{Planner: planner}); err != nil {
 			return nil, err
 		}
@@ -193,10 +146,10 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	)
 }
 
-func newEnvironment(mgr ctrl.Manager, o Options, memory *controller.Table[memory], pool *attempt.Pool) *environment {
+func newEnvironment(mgr ctrl.Manager, o controller.Options, shared controller.Shared, memory *controller.Table[memory], pool *attempt.Pool) *environment {
 	return &environment{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: o.Events, metrics: o.Metrics, now: o.Now,
-		helm: o.Helm, attempts: pool, connections: o.Connections, memory: memory,
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: shared.Events, metrics: o.Metrics, now: o.Now,
+		helm: o.Helm, attempts: pool, connections: shared.Connections, memory: memory,
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.MinRetryDelay, o.MaxRetryDelay),
 		spread:  spreadBy(o.JitterPercent), stagger: staggerBy(o.JitterPercent),
 		defaults: o.Defaults, allowDNS: o.AllowDNS,
@@ -215,17 +168,17 @@ type parts struct {
 	locks  *controller.Locks
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
 	enqueue func(types.NamespacedName)
-	options Options
+	options controller.Options
 	plans   *plans.Planner
 }
 
 // newReconciler returns a Reconciler whose steps share env.
 func newReconciler(env *environment, p parts) *Reconciler {
 	charts := &helmChartMaker{
-		Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs, Observe: p.options.Observe,
+		Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs, Observe: p.options.Observe != "",
 	}
 	var reporter *rehearsal.Reporter
-	if p.options.Observe {
+	if p.options.Observe != "" {
 		reporter = rehearsal.NewReporter(env.events, env.metrics.Switch, env.now)
 	}
 	debouncer := &debouncer{
@@ -255,7 +208,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 
 // setup registers the reconciler and its watches with a manager. known is closed when policies
 // are known.
-func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, known trigger.Policies) error {
+func (r *Reconciler) setup(mgr ctrl.Manager, o controller.Options, queue *trigger.Queue, known trigger.Policies) error {
 	err := controller.AddIndexes(context.Background(), mgr.GetFieldIndexer(), &helmv2.HelmRelease{}, controller.HelmReleaseIndexes()) //nolint:forbidigo // the indexer ignores it
 	if err != nil {
 		return err
@@ -263,7 +216,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, kn
 	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget}
 	changed := builder.WithPredicates(trigger.SourceChanged{})
 	relevant := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, trigger.RequestChanged{})
-	if o.Observe {
+	if o.Observe != "" {
 		// Another controller writes status, and the result depends on it.
 		relevant = predicate.ResourceVersionChangedPredicate{}
 	}

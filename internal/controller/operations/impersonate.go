@@ -17,7 +17,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller"
 )
 
 // identity reads and acts with the impersonated identity of a release.
@@ -32,7 +32,7 @@ type identity struct {
 
 // impersonator makes the identities of releases.
 type impersonator struct {
-	connections *connection.Finder
+	connections *controller.ConnectionFinder
 	scheme      *runtime.Scheme
 }
 

@@ -152,10 +152,11 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	}
 	locks := controller.NewLocks(b.c, b.c)
 	locks.Served()
-	b.r = newReconciler(b.c, b.c, b, Options{
-		Events: record.NewFakeRecorder(100), Metrics: m, Hooks: b, Values: b, Locks: locks,
-		Enqueue: func(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }, Timeout: time.Hour, Now: benchNow,
-	})
+	b.r = newReconciler(
+		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, enqueue: func(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }},
+		controller.Options{Metrics: m, OperationTimeout: time.Hour, Now: benchNow},
+		controller.Shared{Events: record.NewFakeRecorder(100), Locks: locks},
+	)
 	return b
 }
 

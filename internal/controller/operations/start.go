@@ -12,14 +12,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
-	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
 // startRetry is the interval between checks whether Operations can be watched, if no change of
@@ -98,46 +95,24 @@ func (s *Starter) watchable(ctx context.Context) error {
 	return nil
 }
 
-// Options configure the controller of Operations. All are required unless noted.
-type Options struct {
-	Events  record.EventRecorder
-	Metrics *metrics.Metrics
-	// Hooks reads the hooks of releases, Values which of their values are secret.
-	Hooks       hookReader
-	Values      valueReader
-	Connections *connection.Finder
-	Locks       *controller.Locks
-	// Enqueue triggers a reconciliation of a HelmRelease.
-	Enqueue func(types.NamespacedName)
-	Now     func() time.Time
-	// Timeout is the longest wait of an Operation and the longest run of one of its Jobs; zero
-	// sets no limit.
-	Timeout time.Duration
-	// ClusterID is a label of the Jobs; empty for none.
-	ClusterID string
-	// Namespace is the only one that is watched; empty is all.
-	Namespace string
-	// Concurrent is the number of Operations that are reconciled at the same time.
-	Concurrent int
-	// Served is called when the controller begins. It is optional.
-	Served func()
-	// NewQueue returns the work queue; nil is the default.
-	NewQueue controller.NewQueue
-}
-
 // Add adds the controller of Operations to a manager. It begins when the Starter finds that
 // Operations can be watched.
-func Add(mgr ctrl.Manager, o Options) (*Starter, error) {
-	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), impersonator{connections: o.Connections, scheme: mgr.GetScheme()}, o)
+//
+// enqueue triggers a reconciliation of a HelmRelease.
+func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*Starter, error) {
+	r := newReconciler(parts{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), identities: impersonator{connections: shared.Connections, scheme: mgr.GetScheme()},
+		hooks: o.Helm, values: o.Inputs, enqueue: enqueue,
+	}, o, shared)
 	start := &Starter{
-		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.Namespace, changed: make(chan struct{}, 1),
+		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.WatchedNamespace, changed: make(chan struct{}, 1),
 		begin: func(ctx context.Context) error {
 			if err := r.setup(ctx, mgr, o.Concurrent, o.NewQueue); err != nil {
 				return err
 			}
-			o.Locks.Served()
-			if o.Served != nil {
-				o.Served()
+			shared.Locks.Served()
+			if o.OperationsServed != nil {
+				o.OperationsServed()
 			}
 			return nil
 		},
@@ -145,16 +120,28 @@ func Add(mgr ctrl.Manager, o Options) (*Starter, error) {
 	return start, mgr.Add(start)
 }
 
-// newReconciler returns a Reconciler that reads through c and, past the cache, through live.
-func newReconciler(c client.Client, live client.Reader, as identities, o Options) *Reconciler {
+// parts are what a Reconciler reads and writes with.
+type parts struct {
+	client client.Client
+	// live reads past the cache.
+	live       client.Reader
+	identities identities
+	// hooks reads the hooks of releases, values which of their values are secret.
+	hooks  hookReader
+	values valueReader
+	// enqueue triggers a reconciliation of a HelmRelease.
+	enqueue func(types.NamespacedName)
+}
+
+func newReconciler(p parts, o controller.Options, shared controller.Shared) *Reconciler {
 	written, locked, resumed := &writes{now: o.Now}, &writes{now: o.Now}, &writes{now: o.Now}
 	observer := &observer{
-		client: c, live: live, hooks: o.Hooks, values: o.Values, identities: as, locks: o.Locks,
-		timeout: o.Timeout, clusterID: o.ClusterID, now: o.Now, locked: locked, resumed: resumed,
+		client: p.client, live: p.live, hooks: p.hooks, values: p.values, identities: p.identities, locks: shared.Locks,
+		timeout: o.OperationTimeout, clusterID: o.ClusterID, now: o.Now, locked: locked, resumed: resumed,
 	}
 	return &Reconciler{
-		client: c, events: o.Events, metrics: o.Metrics, locks: o.Locks, observer: observer,
-		actor:   &actor{client: c, observer: observer, written: written, locked: locked, resumed: resumed},
-		enqueue: o.Enqueue, now: o.Now, written: written,
+		client: p.client, events: shared.Events, metrics: o.Metrics, locks: shared.Locks, observer: observer,
+		actor:   &actor{client: p.client, observer: observer, written: written, locked: locked, resumed: resumed},
+		enqueue: p.enqueue, now: o.Now, written: written,
 	}
 }

@@ -24,7 +24,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
@@ -191,7 +190,7 @@ func TestNamesake(t *testing.T) {
 		server := &discovered{objects: []string{"infra"}}
 		now := time.Unix(1000, 0)
 		var memory controller.Table[State]
-		d := &Objects{Connections: &connection.Finder{Clusters: server.connections()}, Memory: &memory, Now: func() time.Time { return now }}
+		d := &Objects{Connections: &controller.ConnectionFinder{Clusters: server.connections()}, Memory: &memory, Now: func() time.Time { return now }}
 		kinds := []schema.GroupKind{{Group: "a.b", Kind: "First"}, {Group: "a.b.c", Kind: "Second"}}
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
 		hr.Spec.ServiceAccountName = "web"

@@ -20,7 +20,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
@@ -36,7 +35,7 @@ const (
 // wherever the HelmRelease is installed. Objects impersonates the identity of the HelmRelease: the
 // right to write HelmReleases must not include reading Secrets of others.
 type Objects struct {
-	Connections *connection.Finder
+	Connections *controller.ConnectionFinder
 	Memory      controller.Memory[State]
 	Now         func() time.Time
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package connection
+package controller
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
-// Finder finds connections to the clusters of releases.
-type Finder struct {
+// ConnectionFinder finds connections to the clusters of releases.
+type ConnectionFinder struct {
 	// Live reads as the controller and past caches, which do not keep the data of Secrets.
 	Live     client.Reader
 	Clusters *cluster.Connections
@@ -35,7 +35,7 @@ type Finder struct {
 // identity. unreachable is set if there is none and never will be: hr and its namespace are
 // being deleted, and an object that hr refers to does not exist. In a namespace that is not
 // being deleted, the error waits for that object.
-func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluster.Connection, unreachable string, err error) {
+func (f *ConnectionFinder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluster.Connection, unreachable string, err error) {
 	deleted := !hr.DeletionTimestamp.IsZero()
 	id := cluster.Identity{User: f.User(hr), Fresh: !hr.UsePersistentClient()}
 	if hr.Spec.KubeConfig != nil {
@@ -73,7 +73,7 @@ func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluste
 // Peek returns the connection to the cluster of a release, for reads that are no part of a
 // reconciliation: it does not change for which cluster hr waits. The error is not nil if another
 // cluster is not known to answer.
-func (f *Finder) Peek(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Connection, error) {
+func (f *ConnectionFinder) Peek(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Connection, error) {
 	id := cluster.Identity{User: f.User(hr), Fresh: !hr.UsePersistentClient()}
 	if hr.Spec.KubeConfig != nil {
 		if err := identify(ctx, f.Live, f.Workloads, hr, &id); err != nil {
@@ -85,7 +85,7 @@ func (f *Finder) Peek(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Con
 
 // Explain returns the obstacle that the cluster does not answer, if that is known, in place of
 // the error of a request to it.
-func (f *Finder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err error) error {
+func (f *ConnectionFinder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err error) error {
 	if blocked := blocked(f.Clusters, hr, conn); blocked != nil {
 		return blocked
 	}
@@ -94,7 +94,7 @@ func (f *Finder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err e
 
 // missing returns the results of Find for a HelmRelease that is being deleted and refers to an
 // object that does not exist. It reads the namespace, which happens only in this case.
-func (f *Finder) missing(ctx context.Context, hr *helmv2.HelmRelease, cause error) (conn *cluster.Connection, unreachable string, err error) {
+func (f *ConnectionFinder) missing(ctx context.Context, hr *helmv2.HelmRelease, cause error) (conn *cluster.Connection, unreachable string, err error) {
 	ns := &corev1.Namespace{}
 	unread := f.Live.Get(ctx, client.ObjectKey{Name: hr.Namespace}, ns)
 	gone := apierrors.IsNotFound(unread) || unread == nil && !ns.DeletionTimestamp.IsZero()
@@ -108,19 +108,19 @@ func (f *Finder) missing(ctx context.Context, hr *helmv2.HelmRelease, cause erro
 	return nil, unreachable, nil
 }
 
-func (f *Finder) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.Connection, error) {
+func (f *ConnectionFinder) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.Connection, error) {
 	conn, err := f.Clusters.For(id)
 	if err != nil && hr.Spec.KubeConfig != nil {
-		return nil, fmt.Errorf("kubeconfig of %s: %w", Reference(hr), err)
+		return nil, fmt.Errorf("kubeconfig of %s: %w", ConnectionReference(hr), err)
 	}
 	return conn, err
 }
 
 // Forget removes a HelmRelease from those that wait for unreachable clusters.
-func (f *Finder) Forget(key client.ObjectKey) { f.Clusters.Forget(key) }
+func (f *ConnectionFinder) Forget(key client.ObjectKey) { f.Clusters.Forget(key) }
 
 // User returns the impersonated identity, empty for the controller's own.
-func (f *Finder) User(hr *helmv2.HelmRelease) string {
+func (f *ConnectionFinder) User(hr *helmv2.HelmRelease) string {
 	name := f.serviceAccountName(hr)
 	if name == "" {
 		return ""
@@ -128,7 +128,7 @@ func (f *Finder) User(hr *helmv2.HelmRelease) string {
 	return "system:serviceaccount:" + hr.Namespace + ":" + name
 }
 
-func (f *Finder) serviceAccountName(hr *helmv2.HelmRelease) string {
+func (f *ConnectionFinder) serviceAccountName(hr *helmv2.HelmRelease) string {
 	if hr.Spec.ServiceAccountName != "" {
 		return hr.Spec.ServiceAccountName
 	}
@@ -136,7 +136,7 @@ func (f *Finder) serviceAccountName(hr *helmv2.HelmRelease) string {
 }
 
 // serviceAccount returns an error if the ServiceAccount of hr does not exist.
-func (f *Finder) serviceAccount(ctx context.Context, hr *helmv2.HelmRelease) error {
+func (f *ConnectionFinder) serviceAccount(ctx context.Context, hr *helmv2.HelmRelease) error {
 	key := client.ObjectKey{Namespace: hr.Namespace, Name: f.serviceAccountName(hr)}
 	if err := f.Live.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
 		return fmt.Errorf("ServiceAccount '%s': %w", key, err)

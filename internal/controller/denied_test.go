@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package connection
+package controller
 
 import (
 	"errors"
@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
@@ -75,7 +74,7 @@ func TestDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
-			f := &Finder{Live: fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(account).Build(), DefaultServiceAccount: tc.defaultAccount}
+			f := &ConnectionFinder{Live: fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(account).Build(), DefaultServiceAccount: tc.defaultAccount}
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
 			got := f.Denied(t.Context(), hr, release.BlockedBy(helmv2.ReasonStateError, tc.err, "Could not read"))
 			if text := message.Obstacle(got).String(); text != tc.want {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package connection
+package controller
 
 import (
 	"context"
@@ -18,22 +18,21 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/controller"
 )
 
-// Reference names the object in which hr describes another cluster.
-func Reference(hr *helmv2.HelmRelease) string {
-	if key, ok := controller.KubeconfigConfigMap(hr); ok {
+// ConnectionReference names the object in which hr describes another cluster.
+func ConnectionReference(hr *helmv2.HelmRelease) string {
+	if key, ok := KubeconfigConfigMap(hr); ok {
 		return fmt.Sprintf("ConfigMap '%s'", key)
 	}
-	key, _ := controller.KubeconfigSecret(hr)
+	key, _ := KubeconfigSecret(hr)
 	return fmt.Sprintf("Secret '%s'", key)
 }
 
 // identify reads the object in which hr describes another cluster into id. Without an error, id
 // is of another cluster.
 func identify(ctx context.Context, live client.Reader, workloads cluster.WorkloadOptions, hr *helmv2.HelmRelease, id *cluster.Identity) (err error) {
-	name, ok := controller.KubeconfigConfigMap(hr)
+	name, ok := KubeconfigConfigMap(hr)
 	if !ok {
 		id.Kubeconfig, err = readKubeconfig(ctx, live, hr)
 		return err
@@ -46,7 +45,7 @@ func identify(ctx context.Context, live client.Reader, workloads cluster.Workloa
 		err = cloudAccount(ctx, live, hr, id.Workload)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", Reference(hr), err)
+		return fmt.Errorf("%s: %w", ConnectionReference(hr), err)
 	}
 	return nil
 }
@@ -71,7 +70,7 @@ func cloudAccount(ctx context.Context, live client.Reader, hr *helmv2.HelmReleas
 // readKubeconfig reads the kubeconfig that hr refers to. It is never nil without an error: nil
 // would be the controller's own cluster.
 func readKubeconfig(ctx context.Context, live client.Reader, hr *helmv2.HelmRelease) ([]byte, error) {
-	name, ok := controller.KubeconfigSecret(hr)
+	name, ok := KubeconfigSecret(hr)
 	if !ok {
 		return nil, errors.New("spec.kubeConfig: neither secretRef nor configMapRef is there")
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package connection
+package controller
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // Denied returns the obstacle that the identity of a release may not read an object, in place of the
 // API server's error, which names neither the field of the HelmRelease nor the remedy. It returns
 // other obstacles as they are.
-func (f *Finder) Denied(ctx context.Context, hr *helmv2.HelmRelease, blocked *release.Blocked) *release.Blocked {
+func (f *ConnectionFinder) Denied(ctx context.Context, hr *helmv2.HelmRelease, blocked *release.Blocked) *release.Blocked {
 	var refusal apierrors.APIStatus
 	ok := errors.As(blocked.Err, &refusal)
 	if !ok || !apierrors.IsForbidden(blocked.Err) {
@@ -46,11 +46,11 @@ func answered(d *metav1.StatusDetails) bool {
 
 // identityOf returns a clause about the identity of a release that names its field, and how to give
 // the identity a right.
-func (f *Finder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identity, todo string) {
+func (f *ConnectionFinder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identity, todo string) {
 	account := hr.Namespace + "/" + f.serviceAccountName(hr)
 	where, missing := "", false
 	if hr.Spec.KubeConfig != nil {
-		where = " in the cluster of " + Reference(hr)
+		where = " in the cluster of " + ConnectionReference(hr)
 	} else if f.serviceAccountName(hr) != "" {
 		missing = apierrors.IsNotFound(f.serviceAccount(ctx, hr))
 	}
@@ -65,7 +65,7 @@ func (f *Finder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identi
 		identity = "spec.serviceAccountName is not set, so this release acts as " + account + " (--default-service-account)"
 		todo += ", or set spec.serviceAccountName"
 	case where != "":
-		identity, where = "spec.serviceAccountName is not set, so this release acts as the identity in "+Reference(hr), ""
+		identity, where = "spec.serviceAccountName is not set, so this release acts as the identity in "+ConnectionReference(hr), ""
 		todo = "Give that identity the right, or set spec.serviceAccountName"
 	default:
 		identity = "spec.serviceAccountName is not set, so this release acts as the controller"

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package connection
+package controller
 
 import (
 	"context"
@@ -28,7 +28,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -225,7 +224,7 @@ func TestFind(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			builder := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(tc.objects...).WithObjects(namespaceOf("apps", tc.ending))
+			builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(tc.objects...).WithObjects(namespaceOf("apps", tc.ending))
 			if tc.err != nil {
 				builder.WithInterceptorFuncs(interceptor.Funcs{
 					Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -233,7 +232,7 @@ func TestFind(t *testing.T) {
 					},
 				})
 			}
-			w := &Finder{
+			w := &ConnectionFinder{
 				Live: builder.Build(), DefaultServiceAccount: tc.usually, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true},
 				Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now}),
 			}
@@ -278,7 +277,7 @@ func TestFind(t *testing.T) {
 func TestFindThroughCloud(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant", Annotations: map[string]string{"who": "role"}}}
 	for _, name := range []string{"", "tenant"} {
-		live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(inCloud(name), account).Build()
+		live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(inCloud(name), account).Build()
 		asked := make(chan *cluster.Workload, 1)
 		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{
 			Now: time.Now,
@@ -289,7 +288,7 @@ func TestFindThroughCloud(t *testing.T) {
 		})
 		enqueued := make(chan types.NamespacedName, 9)
 		clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(who types.NamespacedName) { enqueued <- who }})
-		w := &Finder{Live: live, Clusters: clusters, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true}}
+		w := &ConnectionFinder{Live: live, Clusters: clusters, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true}}
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: described}}
 		_, _, err := w.Find(t.Context(), hr)
 		var blocked *release.Blocked
@@ -317,7 +316,7 @@ func TestFindThroughCloud(t *testing.T) {
 }
 
 func TestFindFresh(t *testing.T) {
-	w := &Finder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})}
+	w := &ConnectionFinder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})}
 	ways := map[*cluster.Connection]bool{}
 	for _, persistent := range []bool{true, true, false, false} {
 		way, _, err := w.Find(t.Context(), &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PersistentClient: &persistent}})
@@ -334,7 +333,7 @@ func TestFindFresh(t *testing.T) {
 // TestFindWithoutNamespace: a release is not given up because the namespace of its
 // HelmRelease may not be read. The obstacle says that, too.
 func TestFindWithoutNamespace(t *testing.T) {
-	world := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+	world := fake.NewClientBuilder().WithScheme(Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if _, ok := o.(*corev1.Namespace); ok {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, key.Name, errors.New("no"))
@@ -342,7 +341,7 @@ func TestFindWithoutNamespace(t *testing.T) {
 			return c.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	w := &Finder{Live: world, Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})}
+	w := &ConnectionFinder{Live: world, Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.ServiceAccountName = "tenant"
 	_, unreachable, err := w.Find(t.Context(), hr)
@@ -405,7 +404,7 @@ func TestFindUnreachable(t *testing.T) {
 	})
 
 	content := strings.Replace(kubeconfig, "https://elsewhere", "http://"+address, 1)
-	w := &Finder{Live: fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(kubeconfigIn("value", content)).Build(), Clusters: clusters}
+	w := &ConnectionFinder{Live: fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", content)).Build(), Clusters: clusters}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")}}
 	reconcile := func() *release.Blocked {
 		t.Helper()

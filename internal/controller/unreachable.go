@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package connection
+package controller
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func blocked(clusters *cluster.Connections, hr *helmv2.HelmRelease, conn *cluste
 func obstacle(hr *helmv2.HelmRelease, unreachable *cluster.Unreachable) error {
 	var err error = unreachable
 	if unreachable.Cloud != "" {
-		err = fmt.Errorf("%s, key '%s', provider %s: %w", Reference(hr), unreachable.Key, unreachable.Cloud, unreachable)
+		err = fmt.Errorf("%s, key '%s', provider %s: %w", ConnectionReference(hr), unreachable.Key, unreachable.Cloud, unreachable)
 	}
 	switch {
 	case unreachable.Checking:
