@@ -39,7 +39,7 @@ func layers() []layer {
 	return []layer{
 		// Tools know nothing of releases.
 		{"tools", []string{
-			"apiretry", "bounded", "cel", "cluster", "events", "fair", "leader", "oomwatch", "options", "parallel",
+			"apiretry", "bounded", "brief", "cel", "cluster", "events", "fair", "leader", "oomwatch", "options", "parallel",
 			"redaction", "values", "version", "watch", "worker",
 		}},
 		// Decisions are pure, so they use only those tools that are.
@@ -86,6 +86,7 @@ func layerOf(path string) (number int, name string) {
 func pure() map[string][]string {
 	return map[string][]string{
 		"bounded":  {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+		"brief":    {},
 		"cli/text": {"k8s.io/apimachinery/pkg/util/duration", "sigs.k8s.io/yaml"},
 		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
 		// kstatus has Flux's rules of readiness.

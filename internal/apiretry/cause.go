@@ -11,7 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // Cause returns why a request was not answered. Its text is the same for the same reason: it has no
@@ -32,16 +33,16 @@ func Cause(err error) string {
 	}
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op == "dial" && operation.Addr != nil {
-		return "dial " + operation.Addr.String() + ": " + short(operation.Err.Error())
+		return "dial " + operation.Addr.String() + ": " + brief.Cut(brief.Line(operation.Err.Error()), maxCause)
 	}
 	var late net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) && late.Timeout() {
 		return "no answer in time"
 	}
 	if operation != nil {
-		return operation.Op + ": " + short(operation.Err.Error())
+		return operation.Op + ": " + brief.Cut(brief.Line(operation.Err.Error()), maxCause)
 	}
-	return short(err.Error())
+	return brief.Cut(brief.Line(err.Error()), maxCause)
 }
 
 // Describe returns the text of an error and whether it is transient. The text of a transient error
@@ -55,14 +56,6 @@ func Describe(err error) (text string, transient bool) {
 
 // maxCause bounds a cause, in bytes. Some errors quote an answer.
 const maxCause = 200
-
-func short(text string) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
-	if len(text) > maxCause {
-		return strings.ToValidUTF8(text[:maxCause], "") + "…"
-	}
-	return text
-}
 
 // Cause returns why a request is repeated. Its text is the same for the same reason.
 func (a Answer) Cause() string {

@@ -524,7 +524,7 @@ func TestCause(t *testing.T) {
 		"Silent":  {&url.Error{Err: context.DeadlineExceeded}, "no answer in time"},
 		"Expired": {x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired, Detail: "current time 2026-01-02T03:04:05Z"}, "tls: the certificate of the server has expired or is not yet valid"},
 		"Unknown": {x509.UnknownAuthorityError{}, "x509: certificate signed by unknown authority"},
-		"Long":    {errors.New(strings.Repeat("ä\n", 1000)), strings.Repeat("ä ", 66) + "ä…"},
+		"Long":    {errors.New(strings.Repeat("ä\n", 1000)), strings.Repeat("ä ", 65) + "ä..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

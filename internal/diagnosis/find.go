@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/redaction"
 )
@@ -256,33 +257,14 @@ func seen(e *corev1.Event) time.Time {
 // quote returns a text from the cluster on one line, redacted and truncated. It is empty if the
 // container wrote it and container output is withheld.
 func (f *Facts) quote(text string, written bool) string {
-	return clip(f.whole(text, written), maxMessage)
+	return brief.Cut(f.whole(text, written), maxMessage)
 }
 
 func (f *Facts) whole(text string, written bool) string {
 	if written && f.Withheld != "" {
 		return ""
 	}
-	return oneLine(f.redactor.Text(text))
-}
-
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// clip truncates a text to a size in bytes.
-func clip(text string, size int) string {
-	const more = "..."
-	if len(text) <= size {
-		return text
-	}
-	return strings.ToValidUTF8(text[:size-len(more)], "") + more
+	return brief.Line(f.redactor.Text(text))
 }
 
 func (f *Facts) logs() []Log {
@@ -327,14 +309,14 @@ func (f *Facts) summary(s symptom, r Finding) string {
 	if s.atEnd && len(said) > maxLine {
 		said = "..." + strings.ToValidUTF8(said[len(said)-maxLine/2:], "")
 	}
-	return clip(withText(text, clip(said, maxLine)), MaxSummary)
+	return brief.Cut(withText(text, brief.Cut(said, maxLine)), MaxSummary)
 }
 
 func lastLine(logs []Log, container string) string {
 	for _, l := range logs {
 		if l.Container == container {
 			text := strings.TrimRightFunc(l.Text, unicode.IsSpace)
-			return oneLine(text[strings.LastIndexByte(text, '\n')+1:])
+			return brief.Line(text[strings.LastIndexByte(text, '\n')+1:])
 		}
 	}
 	return ""
@@ -359,10 +341,10 @@ func (f *Facts) details(pod *corev1.Pod) []string {
 		lines = append(lines, fmt.Sprintf("  event of %s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, withText(e.Reason, f.quote(e.Message, e.Reason == "Unhealthy"))))
 	}
 	if f.Withheld != "" {
-		lines = append(lines, "  container output is withheld: "+clip(oneLine(f.Withheld), maxMessage))
+		lines = append(lines, "  container output is withheld: "+brief.Cut(brief.Line(f.Withheld), maxMessage))
 	}
 	for _, u := range f.Unread {
-		lines = append(lines, "  not read: "+clip(oneLine(u), maxMessage))
+		lines = append(lines, "  not read: "+brief.Cut(brief.Line(u), maxMessage))
 	}
 	return lines
 }

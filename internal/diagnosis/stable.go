@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // The forms of times in log lines and in messages of Kubernetes.
@@ -42,7 +44,7 @@ func (f *Facts) stable(text string) string {
 	if f.Kind != "Pod" {
 		text = podNames.ReplaceAllString(text, `${1}"`+f.Name+`"`)
 	}
-	return oneLine(allTimes.ReplaceAllString(klogTimes.ReplaceAllString(text, "$1"), ""))
+	return brief.Line(allTimes.ReplaceAllString(klogTimes.ReplaceAllString(text, "$1"), ""))
 }
 
 func (f *Facts) withoutPod(text string, p *corev1.Pod) string {

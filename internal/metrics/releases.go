@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -109,8 +109,8 @@ func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.
 	}
 	kind, source := sourceOf(hr)
 	suspended := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now).Active
-	send(c.info, 1, label.of("app_version", short(newest.AppVersion)), label.of("chart_name", short(newest.ChartName)),
-		label.of("chart_version", short(newest.ChartVersion)), name, namespace, label.of("revision", revision),
+	send(c.info, 1, label.of("app_version", brief.Cut(newest.AppVersion, maxText)), label.of("chart_name", brief.Cut(newest.ChartName, maxText)),
+		label.of("chart_version", brief.Cut(newest.ChartVersion, maxText)), name, namespace, label.of("revision", revision),
 		label.of("source_kind", kind), label.of("source_name", source), label.of("suspended", strconv.FormatBool(suspended)))
 }
 
@@ -180,18 +180,6 @@ func sourceOf(hr *helmv2.HelmRelease) (kind, name string) {
 		return hr.Spec.Chart.Spec.SourceRef.Kind, hr.Spec.Chart.Spec.SourceRef.Name
 	}
 	return "", ""
-}
-
-// short cuts a text to maxText bytes, between two characters.
-func short(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	end := maxText
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }
 
 // knownReasons returns the reasons of api/v2, except three that only helm-controller uses.

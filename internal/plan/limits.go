@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
@@ -87,16 +86,4 @@ func withoutFields(c v1alpha1.PlanChange) (v1alpha1.PlanChange, int64) {
 	lost := int64(len(c.Fields))
 	c.Fields = nil
 	return c, lost
-}
-
-// cut shortens a text.
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	end := maxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "..."
 }

@@ -11,6 +11,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // Version is the version of what plans state. It grows when a plan of the same action states more or
@@ -161,14 +162,14 @@ func (r redactor) text(s string) string {
 	if r.redact != nil {
 		s = r.redact(s)
 	}
-	return cut(s)
+	return brief.Cut(s, maxText)
 }
 
 // name returns the name of an object or namespace.
 func (r redactor) name(s string) string {
 	text := r.text(s)
-	if text != cut(s) && r.literal != nil && r.literal(s) {
-		return cut(s)
+	if text != brief.Cut(s, maxText) && r.literal != nil && r.literal(s) {
+		return brief.Cut(s, maxText)
 	}
 	return text
 }
@@ -176,7 +177,7 @@ func (r redactor) name(s string) string {
 // object returns "<kind>/<name>".
 func (r redactor) object(s string) string {
 	kind, name, _ := strings.Cut(s, "/")
-	return cut(kind + "/" + r.name(name))
+	return brief.Cut(kind+"/"+r.name(name), maxText)
 }
 
 func (r redactor) texts(all []string) []string {
@@ -200,12 +201,12 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 	all = slices.Clone(all)
 	for i := range all {
 		c := &all[i]
-		c.APIVersion, c.Kind, c.Namespace, c.Name = cut(c.APIVersion), cut(c.Kind), r.name(c.Namespace), r.name(c.Name)
+		c.APIVersion, c.Kind, c.Namespace, c.Name = brief.Cut(c.APIVersion, maxText), brief.Cut(c.Kind, maxText), r.name(c.Namespace), r.name(c.Name)
 		c.Reason, c.Fields = r.text(c.Reason), slices.Clone(c.Fields)
 		for j := range c.Fields {
 			f := &c.Fields[j]
 			to := r.text(f.To)
-			if f.From != "" && to != cut(f.To) {
+			if f.From != "" && to != brief.Cut(f.To, maxText) {
 				// The former value may have been another secret, which nothing names any more.
 				f.From = mask
 			}
@@ -234,7 +235,7 @@ func (r redactor) images(all []v1alpha1.PlanImage) []v1alpha1.PlanImage {
 func (r redactor) hooks(all []v1alpha1.PlanHook) []v1alpha1.PlanHook {
 	all = slices.Clone(all)
 	for i, h := range all {
-		all[i] = v1alpha1.PlanHook{APIVersion: cut(h.APIVersion), Kind: cut(h.Kind), Name: r.name(h.Name), Events: r.texts(h.Events)}
+		all[i] = v1alpha1.PlanHook{APIVersion: brief.Cut(h.APIVersion, maxText), Kind: brief.Cut(h.Kind, maxText), Name: r.name(h.Name), Events: r.texts(h.Events)}
 	}
 	return all
 }

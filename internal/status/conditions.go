@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
@@ -75,17 +76,7 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, tex
 // storable returns a message as the API server stores it. Otherwise a message that the API server
 // changes would differ from the stored one at every reconciliation.
 func storable(text string) string {
-	return truncate(strings.ToValidUTF8(text, "\uFFFD"), maxMessage)
-}
-
-// truncate shortens a text to limit bytes.
-func truncate(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const more = "..."
-	// A character at the cut is removed entirely.
-	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
+	return brief.Cut(strings.ToValidUTF8(text, "\uFFFD"), maxMessage)
 }
 
 // setCancelled reports an action that was cancelled. That is not a failure, and the next

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
@@ -62,7 +63,7 @@ func unwatchedMessage(kinds []string, interval time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf("Not watched, because the controller lacks the right: %s. These objects are compared every %s (spec.interval), and on request",
-		listed(kinds, maxDriftObjects), message.Duration(interval))
+		brief.List(kinds, maxDriftObjects), message.Duration(interval))
 }
 
 // setDrifted sets Drifted, and returns its event. If the same drift is reported already, it does

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -182,7 +183,7 @@ func helmLogs(lines []string) []string {
 	}
 	lines = slices.Clone(lines[max(0, len(lines)-maxLogLines):])
 	for i := range lines {
-		lines[i] = truncate(lines[i], maxLogLine)
+		lines[i] = brief.Cut(lines[i], maxLogLine)
 	}
 	return []string{"Last Helm logs:\n\n" + strings.Join(lines, "\n")}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
@@ -322,7 +323,7 @@ func imageChanges(all []release.ImageChange, installs bool) string {
 	case 1:
 		return "image " + texts[0]
 	}
-	return "images " + listed(texts, maxFacts)
+	return "images " + brief.List(texts, maxFacts)
 }
 
 // objectCounts returns the numbers of objects that are not zero.
@@ -376,16 +377,7 @@ func takenFields(all []release.TakenField) []string {
 	return clauses
 }
 
-// listed joins texts, and counts those beyond the maximum.
-func listed(texts []string, maximum int) string {
-	list := strings.Join(texts[:min(len(texts), maximum)], ", ")
-	if more := len(texts) - maximum; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
-}
-
 // oneLine returns a text of a chart in one line of limited length.
 func oneLine(text string) string {
-	return truncate(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD"), maxFact)
+	return brief.Cut(strings.ToValidUTF8(brief.Line(text), "\uFFFD"), maxFact)
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status/message"
@@ -164,7 +165,7 @@ func recordResult(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operatio
 		// A pod that is terminated before it started no longer has the reason of its waiting.
 	case late, r.Pod != "", o.Reason == "":
 		// The result of an earlier pod is not the reason of the exceeded deadline.
-		o.Reason, o.Message = r.Reason, truncateQuoted(r.Message)
+		o.Reason, o.Message = r.Reason, brief.Cut(r.Message, maxQuoted)
 	}
 }
 
@@ -181,11 +182,6 @@ func mergeLogs(before, now []opsv1alpha1.ContainerLog) []opsv1alpha1.ContainerLo
 		}
 	}
 	return all[:min(len(all), operation.MaxLogs)]
-}
-
-// truncateQuoted shortens a text to maxQuoted bytes.
-func truncateQuoted(text string) string {
-	return strings.ToValidUTF8(text[:min(len(text), maxQuoted)], "")
 }
 
 func closeRun(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, phase opsv1alpha1.OperationPhase, at metav1.Time) {

@@ -176,7 +176,7 @@ func TestOperationReportsOnePod(t *testing.T) {
 		"another pod":            {operation.Result{Pod: "b"}, nil, nil, ""},
 		"the pod is deleted":     {operation.Result{Reason: "DeadlineExceeded"}, first.Logs, &code, "no such image"},
 		"one log cannot be read": {operation.Result{Pod: "a", Logs: []opsv1alpha1.ContainerLog{log("main", "three")}}, []opsv1alpha1.ContainerLog{log("main", "three"), log("init", "one")}, &code, ""},
-		"a long message":         {operation.Result{Pod: "a", Reason: "Killed", Message: strings.Repeat("x", 2000)}, first.Logs, &code, strings.Repeat("x", 1024)},
+		"a long message":         {operation.Result{Pod: "a", Reason: "Killed", Message: strings.Repeat("x", 2000)}, first.Logs, &code, strings.Repeat("x", 1021) + "..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := running()

@@ -56,8 +56,8 @@ func testObject() *helmv2.HelmRelease {
 	return hr
 }
 
-// brief holds the parts of a report that tables compare.
-type brief struct {
+// parts holds the parts of a report that tables compare.
+type parts struct {
 	Conditions []string
 	History    []string
 	Failures   [3]int64
@@ -67,8 +67,8 @@ type brief struct {
 }
 
 // briefly returns the first part of each message: package message and the scenarios test the others.
-func briefly(r Report) brief {
-	b := brief{
+func briefly(r Report) parts {
+	b := parts{
 		Failures: [3]int64{r.Status.Failures, r.Status.InstallFailures, r.Status.UpgradeFailures},
 		Observed: r.Status.ObservedGeneration, Retry: r.Retry.String(),
 	}
@@ -97,14 +97,14 @@ func TestFinished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		outcome release.Outcome
-		want    brief
+		want    parts
 	}{
 		"UpgradeSucceeded": {
 			reason: "A success is Ready, and the revision before it is superseded.",
 			outcome: release.Outcome{Action: release.Upgrade{}, Revisions: []release.Revision{
 				testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded),
 			}},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0",
 					"Ready=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0",
@@ -120,7 +120,7 @@ func TestFinished(t *testing.T) {
 				Action: release.Upgrade{}, Err: errors.New("it broke\n"), Logs: []string{"line"},
 				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
 			},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
@@ -133,7 +133,7 @@ func TestFinished(t *testing.T) {
 		"UpgradeRefused": {
 			reason:  "A failure that stored nothing uses up a retry, stalls without retries, and backs off.",
 			outcome: release.Outcome{Action: release.Upgrade{}, Err: errors.New("bad values")},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
@@ -149,7 +149,7 @@ func TestFinished(t *testing.T) {
 				testRevision(8, helmv2.StatusDeployed),
 				func() release.Revision { r := testRevision(7, helmv2.StatusSuperseded); r.Owner = "uid-2"; return r }(),
 			}},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0",
 					"Ready=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0",
@@ -161,7 +161,7 @@ func TestFinished(t *testing.T) {
 		"TakeOverRefused": {
 			reason:  "Nothing was taken over, and the recorded history stays.",
 			outcome: release.Outcome{Action: release.Upgrade{TakeOver: true}, Err: errors.New("busy")},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
@@ -177,7 +177,7 @@ func TestFinished(t *testing.T) {
 				Action: release.Upgrade{}, Err: errors.New("context canceled"), Cancelled: true,
 				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
 			},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
 					"Reconciling=True/Progressing/3 context canceled",
@@ -188,7 +188,7 @@ func TestFinished(t *testing.T) {
 		"UninstallSucceeded": {
 			reason:  "The history is empty.",
 			outcome: release.Outcome{Action: release.Uninstall{}},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UninstallSucceeded/3 Helm uninstall succeeded for release apps/web.v1 with chart web@1.1.0",
 					"Ready=False/UninstallSucceeded/3 Helm uninstall succeeded for release apps/web.v1 with chart web@1.1.0",
@@ -203,7 +203,7 @@ func TestFinished(t *testing.T) {
 				Action: release.Uninstall{}, Err: errors.New("stuck"),
 				Revisions: []release.Revision{testRevision(1, helmv2.StatusUninstalling)},
 			},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UninstallFailed/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
 					"Ready=False/UninstallFailed/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
@@ -216,7 +216,7 @@ func TestFinished(t *testing.T) {
 		"UninstallCancelled": {
 			reason:  "An uninstall that a shutdown cancels has not failed.",
 			outcome: release.Outcome{Action: release.Uninstall{}, Err: errors.New("context canceled"), Cancelled: true},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
 					"Reconciling=True/Progressing/3 context canceled",
@@ -232,7 +232,7 @@ func TestFinished(t *testing.T) {
 					func() release.Revision { r := testRevision(2, helmv2.StatusFailed); r.Owner = ""; return r }(),
 				},
 			},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/PendingRelease/3 Unlocked Helm release apps/web.v2 with chart web@1.1.0 in pending-upgrade state",
 					"Ready=False/PendingRelease/3 Unlocked Helm release apps/web.v2 with chart web@1.1.0 in pending-upgrade state",
@@ -244,7 +244,7 @@ func TestFinished(t *testing.T) {
 		"UnlockedAlready": {
 			reason:  "A revision that was no longer pending is observed again.",
 			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}},
-			want: brief{
+			want: parts{
 				Conditions: []string{"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed},
 				History:    []string{ok1}, Observed: 2, Retry: "now",
 			},
@@ -252,7 +252,7 @@ func TestFinished(t *testing.T) {
 		"UnlockFailed": {
 			reason:  "A failed unlock is retried.",
 			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade, Target: testDesired().Target}, Err: errors.New("forbidden")},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/PendingRelease/3 Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden",
 					"Ready=False/PendingRelease/3 Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden",
@@ -265,7 +265,7 @@ func TestFinished(t *testing.T) {
 		"UnlockCancelled": {
 			reason:  "An unlock that a shutdown cancels has not failed.",
 			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}, Err: errors.New("cancelled before the action started"), Cancelled: true},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
 					"Reconciling=True/Progressing/3 cancelled before the action started",

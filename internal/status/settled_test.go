@@ -29,19 +29,19 @@ func TestSettled(t *testing.T) {
 		decision  release.Decision
 		revisions []release.Revision
 		suspended bool
-		want      brief
+		want      parts
 	}{
 		"InSync": {
 			reason:    "Ready is that of Released, for the present generation.",
 			decision:  release.Decision{Action: release.Settle{}},
 			revisions: []release.Revision{testRevision(1, helmv2.StatusDeployed)},
-			want:      brief{Conditions: now, History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s"},
+			want:      parts{Conditions: now, History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s"},
 		},
 		"Suspended": {
 			reason:    "Conditions about the release stay.",
 			decision:  release.Decision{Action: release.Settle{}},
 			suspended: true,
-			want: brief{
+			want: parts{
 				Conditions: ok,
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "never",
 			},
@@ -49,12 +49,12 @@ func TestSettled(t *testing.T) {
 		"WaitForAttempt": {
 			reason:   "The conditions of the announcement stay.",
 			decision: release.Decision{Action: release.Wait{}},
-			want:     brief{Conditions: ok, History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "never"},
+			want:     parts{Conditions: ok, History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "never"},
 		},
 		"WaitForOther": {
 			reason:   "Ready has the reason of the wait.",
 			decision: release.Decision{Action: release.Wait{After: time.Minute}, Why: "revision 2 is pending-upgrade by another client"},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					ok[0], "Ready=Unknown/Progressing/3 revision 2 is pending-upgrade by another client",
 					"Reconciling=True/Progressing/3 revision 2 is pending-upgrade by another client",
@@ -66,7 +66,7 @@ func TestSettled(t *testing.T) {
 			reason:    "Ready has the failure, and Stalled the reason of the stall.",
 			decision:  release.Decision{Action: release.Stall{Reason: helmv2.ReasonRetriesExceeded}, Why: "Failed to upgrade after 1 attempt(s)"},
 			revisions: []release.Revision{testRevision(1, helmv2.StatusFailed)},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
@@ -79,7 +79,7 @@ func TestSettled(t *testing.T) {
 			reason:    "Without a failure, Ready has the reason of the stall.",
 			decision:  release.Decision{Action: release.Stall{Reason: helmv2.ReasonStateError}, Why: "revision 1 has status 'uninstalling'"},
 			revisions: []release.Revision{testRevision(1, helmv2.StatusUninstalling)},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					ok[0], "Ready=False/StateError/3 revision 1 has status 'uninstalling'",
 					"Stalled=True/StateError/3 revision 1 has status 'uninstalling'",
@@ -111,12 +111,12 @@ func TestAdopted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
 		revisions []release.Revision
-		want      brief
+		want      parts
 	}{
 		"Deployed": {
 			reason:    "A success is Ready, and has no event.",
 			revisions: []release.Revision{testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded)},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0",
 					"Ready=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0",
@@ -127,7 +127,7 @@ func TestAdopted(t *testing.T) {
 		"Failed": {
 			reason:    "A failure is counted, with the error in Helm's record.",
 			revisions: failedSince(2),
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
@@ -142,7 +142,7 @@ func TestAdopted(t *testing.T) {
 				all[0].Interrupted = true
 				return all
 			}(),
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
@@ -191,12 +191,12 @@ func TestBlocked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		blocked release.Blocked
-		want    brief
+		want    parts
 	}{
 		"Retried": {
 			reason:  "It has an event, and is retried.",
 			blocked: release.Blocked{Reason: helmv2.ReasonValuesError, Message: "spec.values cannot be read", Retry: release.Backoff()},
-			want: brief{
+			want: parts{
 				Conditions: []string{
 					ok, "Ready=False/ValuesError/3 spec.values cannot be read",
 					"Reconciling=True/ProgressingWithRetry/3 spec.values cannot be read",
@@ -208,7 +208,7 @@ func TestBlocked(t *testing.T) {
 		"Normal": {
 			reason:  "The event has type Normal.",
 			blocked: release.Blocked{Reason: helmv2.ReasonDependencyNotReady, Message: "not ready", Normal: true, Retry: release.After(time.Minute)},
-			want: brief{
+			want: parts{
 				Conditions: []string{ok, "Ready=False/DependencyNotReady/3 not ready", "Reconciling=True/ProgressingWithRetry/3 not ready"},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
 				Events: []string{"Normal/DependencyNotReady not ready "},
@@ -217,7 +217,7 @@ func TestBlocked(t *testing.T) {
 		"Quiet": {
 			reason:  "It has no event.",
 			blocked: release.Blocked{Reason: helmv2.ReasonSourceNotReady, Message: "no artifact", Quiet: true, Retry: release.After(time.Minute)},
-			want: brief{
+			want: parts{
 				Conditions: []string{ok, "Ready=False/SourceNotReady/3 no artifact", "Reconciling=True/ProgressingWithRetry/3 no artifact"},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
 			},
@@ -225,7 +225,7 @@ func TestBlocked(t *testing.T) {
 		"Terminal": {
 			reason:  "Only a change of the spec helps, so that the generation is observed.",
 			blocked: release.Blocked{Reason: helmv2.ReasonUnsupportedField, Message: "spec.x", Terminal: true},
-			want: brief{
+			want: parts{
 				Conditions: []string{ok, "Ready=False/UnsupportedField/3 spec.x", "Stalled=True/UnsupportedField/3 spec.x"},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "never",
 				Events: []string{"Warning/UnsupportedField spec.x "},
@@ -234,7 +234,7 @@ func TestBlocked(t *testing.T) {
 		"Progressing": {
 			reason:  "Work in progress is not a failure.",
 			blocked: release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Quiet: true, Retry: release.After(time.Minute)},
-			want: brief{
+			want: parts{
 				Conditions: []string{ok, "Ready=Unknown/Progressing/3 not downloaded yet", "Reconciling=True/Progressing/3 not downloaded yet"},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
 			},
@@ -242,7 +242,7 @@ func TestBlocked(t *testing.T) {
 		"Brief": {
 			reason:  "A short obstacle does not change the status.",
 			blocked: release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Brief: true, Quiet: true, Retry: release.After(time.Second)},
-			want: brief{
+			want: parts{
 				Conditions: []string{ok, "Ready=True/InstallSucceeded/2 " + installed},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1s",
 			},
@@ -250,7 +250,7 @@ func TestBlocked(t *testing.T) {
 		"InvalidUTF8": {
 			reason:  "Invalid UTF-8 is replaced before the API server does so.",
 			blocked: release.Blocked{Reason: helmv2.ReasonValuesError, Message: "bad \xff byte", Quiet: true},
-			want: brief{
+			want: parts{
 				Conditions: []string{ok, "Ready=False/ValuesError/3 bad \uFFFD byte", "Reconciling=True/ProgressingWithRetry/3 bad \uFFFD byte"},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "never",
 			},

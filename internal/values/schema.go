@@ -14,6 +14,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	helmchart "helm.sh/helm/v3/pkg/chart"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // CheckSchemas returns an error if the schema of a chart or of a subchart refers to other files
@@ -104,11 +106,7 @@ func isDraft(url string) bool {
 // shortened quotes a URL and cuts it after 200 bytes: a chart's author may have made it as long
 // as a megabyte.
 func shortened(url string) string {
-	const longest = 200
-	if len(url) > longest {
-		url = strings.ToValidUTF8(url[:longest], "") + "..."
-	}
-	return fmt.Sprintf("%q", url)
+	return fmt.Sprintf("%q", brief.Cut(url, 200))
 }
 
 // maxMisfit is the maximum length in bytes of the text about one value: a schema may list a

@@ -196,7 +196,7 @@ func TestAccessError(t *testing.T) {
 		"LateAWS":  {err: &smithy.OperationError{ServiceID: "EKS", OperationName: "DescribeCluster", Err: context.DeadlineExceeded}, want: "EKS DescribeCluster: no answer in time"},
 		"Over":     {ctx: over, err: errors.New("whatever"), want: "no answer in time"},
 		"URL":      {err: errors.New("no answer from https://user:pass@host.example.com/path?q=1 today"), want: "no answer from host.example.com today"},
-		"Long":     {err: errors.New(strings.Repeat("x", 600)), want: strings.Repeat("x", maxCause) + "…"},
+		"Long":     {err: errors.New(strings.Repeat("x", 600)), want: strings.Repeat("x", maxCause-3) + "..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

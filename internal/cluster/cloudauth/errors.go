@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // AccessError is the error of Get.
@@ -37,7 +39,7 @@ func accessError(ctx context.Context, err error, hidden *secrets) *AccessError {
 	if !known {
 		text = plain(ctx, err)
 	}
-	return &AccessError{cause: shortened(hidden.redact(steady(text)))}
+	return &AccessError{cause: brief.Cut(hidden.redact(steady(text)), maxCause)}
 }
 
 // plain returns the cause of an error without an answer of a cloud.
@@ -80,17 +82,9 @@ func endpoint() *regexp.Regexp {
 
 // steady removes the parts of a text that differ from answer to answer.
 func steady(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = brief.Line(text)
 	for _, end := range []string{" Trace ID:", " Correlation ID:", " Timestamp:"} {
 		text, _, _ = strings.Cut(text, end)
-	}
-	return text
-}
-
-func shortened(text string) string {
-	text = strings.ToValidUTF8(text, "")
-	if len(text) > maxCause {
-		return strings.ToValidUTF8(text[:maxCause], "") + "…"
 	}
 	return text
 }

@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 const (
@@ -48,7 +50,7 @@ func statusIn(contentType string, body []byte) ([]byte, error) {
 	if err != nil || status.Kind != "Status" || status.APIVersion != "v1" {
 		return nil, errNoStatus
 	}
-	if status.Message = oneLine(status.Message); len(status.Message) > maxMessage {
+	if status.Message = brief.Clauses(status.Message, nil); len(status.Message) > maxMessage {
 		return nil, errLongStatus
 	}
 	if status.Details != nil {
@@ -56,8 +58,8 @@ func statusIn(contentType string, body []byte) ([]byte, error) {
 			if cause := &status.Details.Causes[i]; len(cause.Message) > maxMessage || len(cause.Field) > maxMessage {
 				return nil, errLongStatus
 			}
-			status.Details.Causes[i].Message = oneLine(status.Details.Causes[i].Message)
-			status.Details.Causes[i].Field = oneLine(status.Details.Causes[i].Field)
+			status.Details.Causes[i].Message = brief.Clauses(status.Details.Causes[i].Message, nil)
+			status.Details.Causes[i].Field = brief.Clauses(status.Details.Causes[i].Field, nil)
 		}
 	}
 	return json.Marshal(status)
@@ -86,27 +88,4 @@ func fromProtobuf(raw []byte, into *metav1.Status) error {
 	}
 	into.TypeMeta = metav1.TypeMeta{Kind: object.Kind, APIVersion: object.APIVersion}
 	return nil
-}
-
-// oneLine joins the lines of a text. Each line stays as it is, since the secrets in it are searched
-// for line by line.
-func oneLine(text string) string {
-	if !strings.ContainsAny(text, "\r\n") {
-		return text
-	}
-	var b strings.Builder
-	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
-		line = strings.TrimSpace(line)
-		switch written := b.String(); {
-		case line == "":
-			continue
-		case written == "":
-		case strings.HasSuffix(written, ":"):
-			b.WriteString(" ")
-		default:
-			b.WriteString("; ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
 }

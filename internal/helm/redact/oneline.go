@@ -6,6 +6,8 @@ package redact
 import (
 	"regexp"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // oneLineError is an error about a missing permission, in one line.
@@ -31,21 +33,10 @@ func OneLine(err error) error {
 	if !strings.Contains(text, "\n") || !strings.Contains(text, " is forbidden: ") {
 		return err
 	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		line = strings.TrimPrefix(strings.TrimSpace(listHead().ReplaceAllString(line, "")), "* ")
-		switch written := b.String(); {
-		case line == "":
-			continue
-		case written == "":
-		case strings.HasSuffix(written, ":"):
-			b.WriteString(" ")
-		default:
-			b.WriteString("; ")
-		}
-		b.WriteString(line)
-	}
-	return oneLineError{text: b.String(), cause: err}
+	text = brief.Clauses(text, func(line string) string {
+		return strings.TrimPrefix(strings.TrimSpace(listHead().ReplaceAllString(line, "")), "* ")
+	})
+	return oneLineError{text: text, cause: err}
 }
 
 // listHead matches the line above a list of errors.

@@ -1,0 +1,61 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package brief shortens text for messages: of charts, servers and users, who may write a megabyte.
+package brief
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Cut returns a text of at most n bytes, which ends with "..." if it was longer. A character at the
+// cut is removed entirely.
+func Cut(text string, n int) string {
+	const more = "..."
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len(more)], "") + more
+}
+
+// Line returns a text in one line: white space and control characters become single spaces.
+func Line(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// Clauses returns the lines of a text as clauses of one line. A line that introduces others ends with
+// a colon. edit, if set, changes each line before. A text of one line stays as it is.
+func Clauses(text string, edit func(line string) string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if edit != nil {
+			line = edit(line)
+		}
+		line = strings.TrimSpace(line)
+		switch written := b.String(); {
+		case line == "":
+			continue
+		case written == "":
+		case strings.HasSuffix(written, ":"):
+			b.WriteString(" ")
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// List joins the first n texts, and counts the others: "a, b and 3 more".
+func List(texts []string, n int) string {
+	list := strings.Join(texts[:min(len(texts), n)], ", ")
+	if more := len(texts) - n; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
