@@ -97,8 +97,11 @@ func TestForgedRecords(t *testing.T) {
 			"UpgradeFailed":    {"a failed revision leaves nothing behind", func(w *leftoversWorld) { w.forge(2, helmrelease.StatusFailed, nil) }, release.Upgrade{Timeout: time.Minute, TakeOver: true}, "", true},
 			"Uninstall":        {"no hook is run, and the objects of the proven revision are deleted", func(w *leftoversWorld) { w.forge(2, helmrelease.StatusDeployed, nil) }, release.Uninstall{Timeout: time.Minute, Target: target()}, "", true},
 			"UninstallChanged": {"nothing proves what was installed", func(w *leftoversWorld) { w.forge(1, helmrelease.StatusDeployed, nil) }, release.Uninstall{Timeout: time.Minute, Target: target()}, "", false},
-			"Resume": {"an action that was never begun is not resumed", func(w *leftoversWorld) { w.forge(2, helmrelease.StatusPendingUpgrade, nil) },
-				release.Upgrade{Timeout: time.Minute, Resume: 2}, "another client changed the record of revision 2", false},
+			"Resume": {
+				"an action that was never begun is not resumed", func(w *leftoversWorld) { w.forge(2, helmrelease.StatusPendingUpgrade, nil) },
+				release.Upgrade{Timeout: time.Minute, Resume: 2},
+				"another client changed the record of revision 2", false,
+			},
 			"Rollback": {"a changed revision is no target", func(w *leftoversWorld) {
 				w.succeed(release.Upgrade{Timeout: time.Minute}, "one")
 				w.forge(1, helmrelease.StatusSuperseded, nil)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -42,15 +43,14 @@ type Runner struct {
 	faults apiretry.Faults
 }
 
+// setFieldManager sets the field manager of Helm, which is a variable of its package. It is that of
+// helm-controller, so that fields keep their owner when a release moves between the two.
+var setFieldManager = sync.OnceFunc(func() { kube.ManagedFieldsManager = helmv2.FieldManager }) //nolint:gochecknoglobals // as Helm's variable
+
 // NewRunner returns a runner that takes charts from charts, and renders them with workers. The index describes the storage of
-// the cluster of local connections, and the key seals records; both may be nil. The first call must
-// return before any other call.
+// the cluster of local connections, and the key seals records; both may be nil.
 func NewRunner(charts *chart.Store, workers worker.Caller, index *storage.Index, key *storage.SealKey, now func() time.Time) *Runner {
-	// Helm keeps its field manager in a package variable. Pintle uses that of helm-controller, so
-	// that fields keep their owner when a release moves between the two.
-	if kube.ManagedFieldsManager != helmv2.FieldManager {
-		kube.ManagedFieldsManager = helmv2.FieldManager
-	}
+	setFieldManager()
 	return &Runner{charts: charts, remote: remote.New(workers), storage: storage.New(index, key, now), now: now}
 }
 

@@ -150,6 +150,8 @@ func TestConcurrentRequests(t *testing.T) {
 		if _, code := enter(l, "/", "ann"); code != 0 {
 			t.Errorf("a request after another one has ended: %d", code)
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if n := l.open[counted{user: "ann"}]; n != 1 {
 			t.Errorf("%d requests are open", n)
 		}

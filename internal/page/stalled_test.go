@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
+
+	"github.com/pintle-dev/pintle/test/stalled"
 )
 
 // pipes is a listener of connections in memory, so that time is that of the test.
@@ -59,73 +59,25 @@ func (p *pipes) dial() net.Conn {
 	return client
 }
 
-// stalled is a client of HTTP/2 that reads frames, and whose window lets the server send no body.
-type stalled struct {
-	*http2.Framer
-	conn net.Conn
-	// streams is the number of concurrent streams that the server allows.
-	streams int
-	// answered are the streams with an answer, and ended those that the server has reset.
-	answered, ended map[uint32]bool
-}
-
-// stall connects a client.
-func stall(t *testing.T, conn net.Conn) *stalled {
+// send sends a request on a stream.
+func send(t *testing.T, c *stalled.Client, stream uint32, path string, header ...string) {
 	t.Helper()
-	c := &stalled{Framer: http2.NewFramer(conn, conn), conn: conn, answered: map[uint32]bool{}, ended: map[uint32]bool{}}
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// request sends a request on a stream.
-func (c *stalled) request(t *testing.T, stream uint32, path string, header ...string) {
-	t.Helper()
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	fields := append([]string{":method", "GET", ":scheme", "https", ":authority", "page.example", ":path", path}, header...)
-	for i := 0; i < len(fields); i += 2 {
-		if err := encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+	if err := c.Request(stream, path, header...); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // until reads frames until done returns true.
-func (c *stalled) until(t *testing.T, done func() bool) {
+func until(t *testing.T, c *stalled.Client, done func() bool) {
 	t.Helper()
-	for !done() {
-		frame, err := c.ReadFrame()
-		if err != nil {
-			t.Fatalf("%d answers, %d ended: %v", len(c.answered), len(c.ended), err)
-		}
-		switch f := frame.(type) {
-		case *http2.SettingsFrame:
-			if n, ok := f.Value(http2.SettingMaxConcurrentStreams); ok {
-				c.streams = int(n)
-			}
-		case *http2.HeadersFrame:
-			c.answered[f.StreamID] = true
-		case *http2.RSTStreamFrame:
-			c.ended[f.StreamID] = true
-		case *http2.DataFrame:
-			if f.Length > 0 {
-				t.Fatalf("stream %d has a body of %d bytes", f.StreamID, f.Length)
-			}
-		}
+	if err := c.Until(done); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // serveStalled serves large pages by TLS in a bubble. As in the site, those for a request with a token
 // are counted as those of its user.
-func serveStalled(t *testing.T) (dial func() *stalled, get func(path, token string) int) {
+func serveStalled(t *testing.T) (dial func() *stalled.Client, get func(path, token string) int) {
 	t.Helper()
 	limits, content := NewLimits(time.Now), bytes.Repeat([]byte("x"), 64<<10)
 	s := &Server{Limits: limits, Log: logr.Discard(), Site: stub{serve: func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +113,14 @@ func serveStalled(t *testing.T) (dial func() *stalled, get func(path, token stri
 		_ = server.Close()
 	})
 	client := &tls.Config{NextProtos: []string{"h2"}, InsecureSkipVerify: true}
-	return func() *stalled { return stall(t, tls.Client(conns.dial(), client)) }, func(path, token string) int {
+	dial = func() *stalled.Client {
+		c, err := stalled.New(tls.Client(conns.dial(), client))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	return dial, func(path, token string) int {
 		transport := &http.Transport{DisableKeepAlives: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
 			return tls.Client(conns.dial(), &tls.Config{InsecureSkipVerify: true}), nil
 		}}
@@ -193,18 +152,18 @@ func TestStalledBeforeLogin(t *testing.T) {
 			var streams []uint32
 			for n := range uint32(maxRequests) {
 				streams = append(streams, 2*n+1)
-				c.request(t, 2*n+1, []string{"/assets/page.css", "/assets/page.js", "/login"}[n%3])
+				send(t, c, 2*n+1, []string{"/assets/page.css", "/assets/page.js", "/login"}[n%3])
 			}
-			c.until(t, func() bool { return len(c.answered)+len(c.ended) == len(streams) })
-			if c.streams != maxOfConnection || len(c.answered) != maxOfConnection {
-				t.Errorf("%d streams are allowed, and %d have an answer", c.streams, len(c.answered))
+			until(t, c, func() bool { return len(c.Answered)+len(c.Ended) == len(streams) })
+			if c.Streams != maxOfConnection || len(c.Answered) != maxOfConnection {
+				t.Errorf("%d streams are allowed, and %d have an answer", c.Streams, len(c.Answered))
 			}
 			for path, token := range map[string]string{"/": "Bearer ann", "/login": "", "/assets/page.css": ""} {
 				if code := get(path, token); code != 200 {
 					t.Errorf("%s for another client: %d", path, code)
 				}
 			}
-			c.until(t, func() bool { return len(c.ended) == len(streams) })
+			until(t, c, func() bool { return len(c.Ended) == len(streams) })
 		}
 		if took := time.Since(began); took != 3*answerTimeout {
 			t.Errorf("the answers have ended after %s", took)
@@ -219,10 +178,10 @@ func TestStalledUsers(t *testing.T) {
 		for user := range maxRequests / maxRequestsOfUser {
 			c := dial()
 			for n := range uint32(maxRequestsOfUser) {
-				c.request(t, 2*n+1, "/", "authorization", fmt.Sprint("Bearer ", user))
+				send(t, c, 2*n+1, "/", "authorization", fmt.Sprint("Bearer ", user))
 			}
-			c.until(t, func() bool { return len(c.answered) == maxRequestsOfUser })
-			go func() { _, _ = io.Copy(io.Discard, c.conn) }()
+			until(t, c, func() bool { return len(c.Answered) == maxRequestsOfUser })
+			go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
 		}
 		if code := get("/", "Bearer ann"); code != 503 {
 			t.Errorf("while all requests are taken: %d", code)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ const (
 	// hostile is the namespace of the attacks and their sources, see hostileNamespaces.
 	hostile = "hostile"
 	// harmless is the name of the chart of all releases without a chart of their own.
-	harmless = "harmless"
+	harmless = corpus.HarmlessChart
 	// memoryLimit is that of the container, in bytes.
 	memoryLimit = 768 << 20
 	// concurrency is the number of concurrent requests.
@@ -52,6 +53,7 @@ type arena struct {
 	config *rest.Config
 	group  *cgroup
 	memory *sampler
+	page   *page
 	pid    int
 }
 
@@ -71,6 +73,12 @@ func start(ctx context.Context, s settings, dir string) (_ *arena, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if a.page, err = newPage(dir); err != nil {
+		return nil, err
+	}
 	group, err := newCgroup("pintle-attacks-"+strconv.Itoa(os.Getpid()), memoryLimit)
 	if err != nil {
 		say("the kernel does not limit memory, so it is only measured: %v", err)
@@ -82,7 +90,7 @@ func start(ctx context.Context, s settings, dir string) (_ *arena, err error) {
 	}
 	a.env, err = harness.Start(ctx, harness.Options{
 		Dir: dir, ClusterBin: s.bin, Controller: executable, Progress: say,
-		ControllerArgs: append(args, strings.Fields(s.args)...),
+		ControllerArgs: slices.Concat(args, a.page.args(), strings.Fields(s.args)),
 		ControllerEnv:  []string{"RUNTIME_NAMESPACE=" + home, "GOMEMLIMIT=" + strconv.Itoa(memoryLimit)},
 		ControllerKubeconfig: func(ctx context.Context, env *harness.Environment) (string, error) {
 			return env.Kubeconfig, createNamespaces(ctx, env.Client, append(hostileNamespaces(), home, healthy)...)
@@ -97,7 +105,7 @@ func start(ctx context.Context, s settings, dir string) (_ *arena, err error) {
 	a.config.QPS = -1
 	a.pid = a.env.Controller.PID()
 	a.memory = sample(a.pid)
-	return a, nil
+	return a, a.page.find(ctx, a.env)
 }
 
 func createNamespaces(ctx context.Context, c client.Client, names ...string) error {
@@ -165,16 +173,9 @@ func (a *arena) publish(ctx context.Context, attacks []corpus.Attack) error {
 }
 
 func (a *arena) source(name string) *sourcev1.OCIRepository {
-	return &sourcev1.OCIRepository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: hostile, Name: name},
-		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + a.env.Registry.Address + "/charts/" + name, Insecure: true,
-			Interval: metav1.Duration{Duration: 10 * time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: corpus.Version},
-			LayerSelector: &sourcev1.OCILayerSelector{
-				MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Operation: sourcev1.OCILayerCopy,
-			},
-		},
-	}
+	o := corpus.Source(hostile, name, "oci://"+a.env.Registry.Address+"/charts/"+name)
+	o.Spec.Insecure = true
+	return o
 }
 
 // published waits until n sources have artifacts.

@@ -79,7 +79,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	o := outcome{
 		attack: corpus.Attack{Name: "a/b"}, took: 1500 * time.Millisecond, peakMiB: 10.4, broken: []string{"too late"},
-		ready: metav1.Condition{Status: metav1.ConditionFalse, Reason: "Bad", Message: "line\n| " + strings.Repeat("é", 200) + " end"},
+		got: metav1.Condition{Status: metav1.ConditionFalse, Reason: "Bad", Message: "line\n| " + strings.Repeat("é", 200) + " end"},
 	}
 	phases := []phase{{name: "calm"}, {name: "one by one", outcomes: []outcome{o}, upgrades: wave{failed: []string{"no", "no"}}}}
 	if got := tables(phases); strings.Count(got, "\n") != 4 || !strings.Contains(got, "| a/b | 1.5 | 10 | False/Bad: line \\| é") || !strings.Contains(got, " ... ") {

@@ -63,9 +63,6 @@ func (g *cgroup) create(limit, swap [2]string) error {
 
 // wrap returns the path of a script that moves itself into the cgroup and becomes the executable.
 func (g *cgroup) wrap(executable, dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	path := filepath.Join(dir, "in-cgroup.sh")
 	script := fmt.Sprintf("#!/bin/sh\necho $$ >'%s/cgroup.procs' && exec '%s' \"$@\"\n", g.dir, executable)
 	return path, os.WriteFile(path, []byte(script), 0o700) //nolint:gosec // it is executed

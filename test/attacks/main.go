@@ -12,6 +12,7 @@
 //	duel.go     one attack, from the creation of its objects to their deletion
 //	healthy.go  releases that are upgraded meanwhile
 //	server.go   hostile API servers
+//	page.go     the web page of the controller
 //	arena.go    the control plane, the controller and the charts
 //	table.go    results as text
 //	memory.go   memory of a tree of processes

@@ -24,14 +24,14 @@ func (o outcome) line() string {
 
 // condition returns the condition in one line, cut.
 func (o outcome) condition() string {
-	if o.ready.Reason == "" {
+	if o.got.Reason == "" {
 		return "no condition"
 	}
-	message := strings.Join(strings.Fields(o.ready.Message), " ")
+	message := strings.Join(strings.Fields(o.got.Message), " ")
 	if len(message) > shownMessage {
 		message = strings.ToValidUTF8(message[:shownMessage/2], "") + " ... " + strings.ToValidUTF8(message[len(message)-shownMessage/2:], "")
 	}
-	return fmt.Sprintf("%s/%s: %s", o.ready.Status, o.ready.Reason, message)
+	return fmt.Sprintf("%s/%s: %s", o.got.Status, o.got.Reason, message)
 }
 
 // tables returns a table for each phase with attacks.

@@ -42,6 +42,8 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		close(held)
 		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if at := slices.Index(order, "new"); at < 0 || at > releases/2 || len(order) != releases+1 {
 			t.Errorf("the order is %q", order)
 		}

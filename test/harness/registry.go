@@ -44,7 +44,14 @@ func StartRegistry(ctx context.Context, address string) (*Registry, error) {
 // ServeRegistry starts a registry that accepts connections of a listener.
 func ServeRegistry(listener net.Listener) *Registry {
 	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
-	return &Registry{Address: listener.Addr().String(), server: serveOn(listener, handler)}
+	return &Registry{Address: listener.Addr().String(), server: serveOn(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect {
+			// A client that has the registry as proxy tries TLS first. The handler panics without a path.
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))}
 }
 
 // Close ends the registry.

@@ -92,7 +92,7 @@ func TestOperationRights(t *testing.T) {
 			},
 		}
 		w.must(person.Create(t.Context(), op))
-		t.Cleanup(func() { _ = suite.client.Delete(context.Background(), op) })
+		t.Cleanup(func() { _ = suite.client.Delete(context.WithoutCancel(t.Context()), op) })
 		return op
 	}
 	op, other := operate("first", "web-migrate"), operate("strong", "strong")

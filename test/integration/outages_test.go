@@ -22,11 +22,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// applies reports whether a request applies a ConfigMap of the world.
-func (w *world) applies(req *http.Request, name string) bool {
-	return req.Method == http.MethodPatch && req.URL.Path == "/api/v1/namespaces/"+w.namespace+"/configmaps/"+name && req.URL.Query().Get("dryRun") == ""
-}
-
 // through makes requests of the bench pass a wrapper.
 func (b *bench) through(wrap func(next http.RoundTripper) http.RoundTripper) {
 	b.t.Helper()

@@ -4,12 +4,9 @@
 package integration
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,18 +92,8 @@ func (w *world) withPage() []*unstructured.Unstructured {
 // certificate returns a folder with a certificate for loopback and its key, as in a Secret.
 func (w *world) certificate() string {
 	w.t.Helper()
-	server := httptest.NewTLSServer(nil)
-	defer server.Close()
-	pair := server.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	w.must(err)
 	dir := w.t.TempDir()
-	for name, block := range map[string]*pem.Block{
-		corev1.TLSCertKey:       {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
-		corev1.TLSPrivateKeyKey: {Type: "PRIVATE KEY", Bytes: key},
-	} {
-		w.must(os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
-	}
+	w.must(harness.Certificate(dir))
 	return dir
 }
 

@@ -257,7 +257,10 @@ func TestContents(t *testing.T) {
 		released     bool
 		want         string
 	}{
-		{"", "", false, "apps"}, {"store", "", false, "store"}, {"store", "former", false, "store"}, {"store", "former", true, "former"},
+		{"", "", false, "apps"},
+		{"store", "", false, "store"},
+		{"store", "former", false, "store"},
+		{"store", "former", true, "former"},
 		{"store", "store", true, "store"},
 	} {
 		v, s := newViewer(t, nil)

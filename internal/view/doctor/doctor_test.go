@@ -155,15 +155,23 @@ func TestBindings(t *testing.T) {
 		edit func(*Rights)
 		want string
 	}{
-		"Own": {func(r *Rights) { r.Denied, r.Namespaces = []string{"x"}, []string{"apps"} },
-			"Bind it a role with these rights, such as: kubectl create rolebinding helm --namespace apps --clusterrole=admin --serviceaccount=apps:helm"},
-		"Target": {func(r *Rights) { r.Denied, r.Namespaces = []string{"x"}, []string{"web"} },
-			"Bind it a role with these rights, such as: kubectl create rolebinding helm-apps --namespace web --clusterrole=admin --serviceaccount=apps:helm"},
-		"Cluster": {func(r *Rights) { r.Denied, r.Cluster = []string{"x"}, true },
-			"Bind it a role with these rights, such as: kubectl create clusterrolebinding helm-apps --clusterrole=ROLE --serviceaccount=apps:helm"},
-		"Missing": {func(r *Rights) { r.Missing, r.Namespaces = true, []string{"apps", "web"} },
+		"Own": {
+			func(r *Rights) { r.Denied, r.Namespaces = []string{"x"}, []string{"apps"} },
+			"Bind it a role with these rights, such as: kubectl create rolebinding helm --namespace apps --clusterrole=admin --serviceaccount=apps:helm",
+		},
+		"Target": {
+			func(r *Rights) { r.Denied, r.Namespaces = []string{"x"}, []string{"web"} },
+			"Bind it a role with these rights, such as: kubectl create rolebinding helm-apps --namespace web --clusterrole=admin --serviceaccount=apps:helm",
+		},
+		"Cluster": {
+			func(r *Rights) { r.Denied, r.Cluster = []string{"x"}, true },
+			"Bind it a role with these rights, such as: kubectl create clusterrolebinding helm-apps --clusterrole=ROLE --serviceaccount=apps:helm",
+		},
+		"Missing": {
+			func(r *Rights) { r.Missing, r.Namespaces = true, []string{"apps", "web"} },
 			"kubectl create serviceaccount helm --namespace apps && kubectl create rolebinding helm --namespace apps --clusterrole=admin --serviceaccount=apps:helm && " +
-				"kubectl create rolebinding helm-apps --namespace web --clusterrole=admin --serviceaccount=apps:helm"},
+				"kubectl create rolebinding helm-apps --namespace web --clusterrole=admin --serviceaccount=apps:helm",
+		},
 	} {
 		r := Rights{Namespace: "apps", ServiceAccount: "helm", Releases: []string{"apps/web"}}
 		tc.edit(&r)

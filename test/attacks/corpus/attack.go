@@ -1,10 +1,11 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package corpus has attacks of tenants and of authors of charts: archives, templates, values,
-// schemas, post-renderers, expressions and kubeconfigs that would take all memory, stack or time of
-// a process that reads them without limits, and release records that a controller would apply which
-// believes them. It sends no requests.
+// Package corpus has attacks of tenants, of authors of charts and of clients of the web page:
+// archives, templates, values, schemas, post-renderers, expressions and kubeconfigs that would take
+// all memory, stack or time of a process that reads them without limits; release records that a
+// controller would apply which believes them; values, sources and rollbacks that would get past a
+// policy; and connections to the page. Only the attacks on the page send requests.
 //
 //	corpus.go         All: the attacks of all groups
 //	archives.go       archives that are no charts, or unpack to too much
@@ -17,11 +18,15 @@
 //	servers.go        hostile API servers
 //	records.go        forged release records
 //	hooks.go          hooks that would delete live objects
+//	policies.go       releases that would get past a ReleasePolicy
+//	page.go           clients of the web page
 //	texts.go          parts of charts, and texts that are larger than they look
-//	attack.go         Attack and Outcome
+//	attack.go         Attack, Setting, Step and Outcome
 package corpus
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,6 +36,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -44,8 +50,10 @@ type Attack struct {
 	Archive func() []byte
 	// ConfigMap and Secret are the data of objects, each with the name of the release.
 	ConfigMap, Secret map[string]string
-	// Forge returns what an attacker has stored before the release exists.
-	Forge func(namespace, name string) Forgery
+	// Setting returns further objects.
+	Setting func(Place) Setting
+	// Policy is a ReleasePolicy that selects this release only. It is deleted before the release.
+	Policy *v1alpha1.ReleasePolicySpec
 	// Server handles the requests to a hostile API server, if there is one. next forwards a request
 	// to the real one. The Secret then has a kubeconfig for it, and the release uses it.
 	Server func(next http.Handler) http.Handler
@@ -53,7 +61,34 @@ type Attack struct {
 	Edit func(*helmv2.HelmRelease)
 	// Dwell is the time during which the attack goes on after its condition.
 	Dwell time.Duration
-	// Outcome is the condition Ready that the release must get.
+	// Outcome is the condition that the release must get, and Later are changes after it.
+	Outcome Outcome
+	Later   []Step
+	// Page attacks the web page once the release has its conditions. The error is the promise that the
+	// page has broken.
+	Page func(context.Context, Page) error
+}
+
+// Place is where an attack runs: the names of its release and of the OCI registry.
+type Place struct{ Namespace, Name, Registry string }
+
+// Setting has the objects around a release.
+type Setting struct {
+	// Before are created before the release, and deleted after it.
+	Before []client.Object
+	// Bystanders are created before the release and belong to others. They must stay even after the
+	// deletion of the release.
+	Bystanders []client.Object
+	// Kept are objects of the release that must exist until the release is deleted.
+	Kept []client.Object
+	// Never are objects that must never exist.
+	Never []client.Object
+}
+
+// Step changes the policy, the release, or both in this order.
+type Step struct {
+	Policy  func(*v1alpha1.ReleasePolicySpec)
+	Edit    func(*helmv2.HelmRelease)
 	Outcome Outcome
 }
 
@@ -75,10 +110,14 @@ func (a Attack) Objects(namespace, name string) []client.Object {
 	return all
 }
 
-// Outcome is an expected condition Ready.
+// Outcome is an expected condition.
 type Outcome struct {
-	// Reason is the reason of the condition with status False. If it is empty, the attack is within
-	// all limits, and the release becomes ready.
+	// Type is the type of the condition; empty for Ready.
+	Type string
+	// Status is its status. If it is empty, the status is False with a reason, and True without one.
+	Status metav1.ConditionStatus
+	// Reason is the reason of the condition. If it is empty, the attack is within all limits, and the
+	// release becomes ready.
 	Reason string
 	// Says are parts of the message. They name the field, file or chart.
 	Says []string
@@ -86,16 +125,26 @@ type Outcome struct {
 	Limits []string
 }
 
-// Met reports whether a condition is as expected.
-func (o Outcome) Met(ready metav1.Condition) bool {
-	if o.Reason == "" {
-		return ready.Status == metav1.ConditionTrue
+// Kind returns the type of the condition.
+func (o Outcome) Kind() string { return cmp.Or(o.Type, helmv2.ConditionReady) }
+
+func (o Outcome) status() metav1.ConditionStatus {
+	switch {
+	case o.Status != "":
+		return o.Status
+	case o.Reason == "":
+		return metav1.ConditionTrue
 	}
-	if ready.Status != metav1.ConditionFalse || ready.Reason != o.Reason {
+	return metav1.ConditionFalse
+}
+
+// Met reports whether a condition of the type is as expected.
+func (o Outcome) Met(got metav1.Condition) bool {
+	if got.Status != o.status() || o.Reason != "" && got.Reason != o.Reason {
 		return false
 	}
 	for _, part := range o.Says {
-		if !strings.Contains(ready.Message, part) {
+		if !strings.Contains(got.Message, part) {
 			return false
 		}
 	}
@@ -105,7 +154,7 @@ func (o Outcome) Met(ready metav1.Condition) bool {
 		limits = append(slices.Clone(limits), overtime)
 	}
 	for _, limit := range limits {
-		if strings.Contains(ready.Message, limit) {
+		if strings.Contains(got.Message, limit) {
 			return true
 		}
 	}
@@ -114,10 +163,10 @@ func (o Outcome) Met(ready metav1.Condition) bool {
 
 // String describes the condition.
 func (o Outcome) String() string {
-	if o.Reason == "" {
-		return "Ready=True"
+	text := o.Kind() + "=" + string(o.status())
+	if o.Reason != "" {
+		text += "/" + o.Reason
 	}
-	text := "Ready=False/" + o.Reason
 	if len(o.Says) > 0 {
 		text += " with \"" + strings.Join(o.Says, "\", \"") + "\""
 	}

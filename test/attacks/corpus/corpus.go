@@ -12,7 +12,7 @@ import (
 func All() []Attack {
 	return slices.Concat(
 		archives(), templates(), recordedTemplates(), schemas(), values(), postRenderers(), expressions(), kubeconfigs(), servers(),
-		storedRecords(), hooks(),
+		storedRecords(), hooks(), policies(), pageAttacks(),
 	)
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // TestAll: attacks have different names, which are names of objects and of releases. Each attack
-// differs from a harmless release, and a dozen are the worst ones.
+// differs from a harmless release, and few are the worst ones.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	seen, groups := map[string]bool{}, map[string]bool{}
@@ -32,17 +32,23 @@ func TestAll(t *testing.T) {
 			t.Errorf("the name %s is used twice, or invalid", a.Name)
 		}
 		seen[a.ID()] = true
-		if a.Archive == nil && a.Edit == nil && a.Forge == nil {
+		if a.Archive == nil && a.Edit == nil && a.Setting == nil && a.Page == nil {
 			t.Errorf("%s does nothing", a.Name)
 		}
-		if a.Outcome.Reason != "" && len(a.Outcome.Says)+len(a.Outcome.Limits) == 0 {
-			t.Errorf("%s may have any message", a.Name)
+		outcomes := []Outcome{a.Outcome}
+		for _, step := range a.Later {
+			outcomes = append(outcomes, step.Outcome)
+		}
+		for _, o := range outcomes {
+			if o.Reason != "" && len(o.Says)+len(o.Limits) == 0 {
+				t.Errorf("%s may have any message for %s", a.Name, o)
+			}
 		}
 	}
-	if len(seen) < 60 || len(groups) < 9 {
+	if len(seen) < 100 || len(groups) < 12 {
 		t.Errorf("%d attacks of %d groups", len(seen), len(groups))
 	}
-	if n := len(Worst()); n < 12 || n > 16 {
+	if n := len(Worst()); n < 12 || n > 20 {
 		t.Errorf("%d of the attacks are the worst ones", n)
 	}
 	if found, ok := Named("values/tpl"); !ok || found.Name != "values/tpl" {
@@ -95,6 +101,8 @@ func TestOutcome(t *testing.T) {
 		"Reason":      {"the reason is exact", rejected(helmv2.ReasonValuesError, "evil"), ready(metav1.ConditionFalse, failure, message), false},
 		"Unknown":     {"the status is False", died(memory), ready(metav1.ConditionUnknown, failure, message), false},
 		"Parts":       {"all parts are there", failed("chart", "256"), ready(metav1.ConditionFalse, failure, message), true},
+		"Waits":       {"another status is expected", Outcome{Type: helmv2.ConditionRolledBack, Status: metav1.ConditionUnknown, Reason: helmv2.ReasonFrozen}, ready(metav1.ConditionUnknown, helmv2.ReasonFrozen, ""), true},
+		"OtherStatus": {"the status is exact", Outcome{Status: metav1.ConditionUnknown, Reason: helmv2.ReasonFrozen}, ready(metav1.ConditionTrue, helmv2.ReasonFrozen, ""), false},
 		"MissingPart": {"all parts are there", failed("chart", "257"), ready(metav1.ConditionFalse, failure, message), false},
 	} {
 		t.Run(name, func(t *testing.T) {

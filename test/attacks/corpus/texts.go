@@ -11,10 +11,11 @@ import (
 	"strings"
 )
 
-// Chart and Version are those of all charts of attacks.
+// Chart and Version are those of all charts of attacks. HarmlessChart is the repository of Harmless.
 const (
-	Chart   = "evil"
-	Version = "1.0.0"
+	Chart         = "evil"
+	Version       = "1.0.0"
+	HarmlessChart = "harmless"
 )
 
 const (

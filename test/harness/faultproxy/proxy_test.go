@@ -100,6 +100,8 @@ func (w *world) post() (*http.Response, string, error) {
 	if err != nil {
 		w.Fatal(err)
 	}
+	// An outage closes idle connections. A client that has not noticed it yet writes into one.
+	request.Close = true
 	request.Header.Set("Authorization", "Bearer token")
 	request.Header.Add("Impersonate-Group", "a")
 	request.Header.Add("Impersonate-Group", "b")
