@@ -159,7 +159,7 @@ func follow(from io.Reader, to io.Writer) (outcome, error) {
 			if top != "" {
 				output[top] = append(output[top], e.Output)
 			} else if e.Output != "PASS\n" && e.Output != "FAIL\n" {
-				fmt.Fprint(to, e.Output)
+				_, _ = fmt.Fprint(to, e.Output)
 			}
 		case "pass", "skip", "fail":
 			if top == "" || inner {
@@ -170,14 +170,14 @@ func follow(from io.Reader, to io.Writer) (outcome, error) {
 				found.passed++
 			case "fail":
 				found.failed = append(found.failed, top)
-				fmt.Fprint(to, strings.Join(output[top], ""))
+				_, _ = fmt.Fprint(to, strings.Join(output[top], ""))
 			}
 			delete(output, top)
 		}
 	}
 	// These did not end: the process did.
 	for _, name := range slices.Sorted(maps.Keys(output)) {
-		fmt.Fprint(to, strings.Join(output[name], ""))
+		_, _ = fmt.Fprint(to, strings.Join(output[name], ""))
 	}
 	return found, lines.Err()
 }

@@ -152,8 +152,7 @@ func InRepository(c policy.Chart, repo *sourcev1.HelmRepository) policy.Chart {
 // changed. repo is the HelmRepository of a HelmChart; nil if it was not read.
 func Unfetched(source client.Object, repo *sourcev1.HelmRepository) error {
 	if _, err := readSource(source); err != nil || source.GetUID() == "" {
-		// It is not used, and its condition states why.
-		return nil
+		return nil //nolint:nilerr // the source is not used, and its condition states why
 	}
 	var conditions []metav1.Condition
 	observed := ""

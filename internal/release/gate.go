@@ -105,12 +105,11 @@ func refusedInSync(in Input, d Decision) Decision {
 // correctHeld returns the correction of drift that precedes a held upgrade or rollback, or held. A
 // policy holds that action alone: the release stays equal to its newest revision.
 func correctHeld(in Input, d, held Decision) Decision {
-	switch d.Rule {
-	case RuleOutOfSync:
-	case RuleRolledBack:
-		in = unrendered(in)
-	default:
+	if d.Rule != RuleOutOfSync && d.Rule != RuleRolledBack {
 		return held
+	}
+	if d.Rule == RuleRolledBack {
+		in = unrendered(in)
 	}
 	if found := drifted(in); found != nil {
 		if correct, is := found.Action.(CorrectDrift); is {

@@ -29,10 +29,11 @@ func reportHold(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Re
 		return holdStalled(hr, d, a, in)
 	case release.Wait:
 		if !a.Brief {
-			return holdRetried(hr, a, in)
+			return holdRetried(hr, in)
 		}
 		return Report{Status: hr.Status}
-	case release.HelmAction, release.Finalize, release.Adopt, release.Forget:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
+		release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget:
 	}
 	return Report{Status: hr.Status}
 }
@@ -119,7 +120,7 @@ func (c holdConditions) stallMessage(why string, a release.Stall) string {
 }
 
 // holdRetried reports a failed rollback of a hold that is retried later.
-func holdRetried(hr *helmv2.HelmRelease, a release.Wait, in release.Input) Report {
+func holdRetried(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := withRequestsHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)

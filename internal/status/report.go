@@ -96,7 +96,8 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 		return adopted(hr, in)
 	case release.Forget:
 		return forgotten(hr)
-	case release.HelmAction, release.Finalize:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
+		release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }

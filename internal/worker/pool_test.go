@@ -312,7 +312,7 @@ func TestTimeouts(t *testing.T) {
 			if p.wasKilled() {
 				t.Error("before the timeout: the process was killed")
 			}
-			time.Sleep(2)
+			time.Sleep(2 * time.Nanosecond)
 			if ctx.Err() != nil {
 				t.Error("the callback was cut off")
 			}

@@ -80,10 +80,10 @@ func (w script) forged(store *storage, version int, status helmv2.ReleaseStatus)
 	if newest := store.newest(); newest != nil {
 		r.FirstDeployed = newest.FirstDeployed
 	}
-	action := map[helmv2.ReleaseStatus]helmv2.ReleaseAction{
-		helmv2.StatusPendingInstall: helmv2.ActionInstall, helmv2.StatusPendingRollback: helmv2.ActionRollback,
-		helmv2.StatusUninstalling: helmv2.ActionUninstall,
-	}[status]
+	action := map[string]helmv2.ReleaseAction{
+		string(helmv2.StatusPendingInstall): helmv2.ActionInstall, string(helmv2.StatusPendingRollback): helmv2.ActionRollback,
+		string(helmv2.StatusUninstalling): helmv2.ActionUninstall,
+	}[string(status)]
 	if action == "" {
 		action = helmv2.ActionUpgrade
 	}

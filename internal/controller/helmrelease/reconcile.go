@@ -231,7 +231,8 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 		r.actor.cancel(rec.key(), a)
 	case release.Adopt:
 		rec.in.Observed.Inventory = r.observer.inventory(ctx, rec)
-	case release.Settle, release.Stall, release.Forget, release.HelmAction:
+	case release.Settle, release.Stall, release.Forget,
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return r.publisher.settled(ctx, rec)
 }
