@@ -39,7 +39,7 @@ func hookInput(phase opsv1alpha1.OperationPhase, job *operation.Job) operation.I
 
 func running() operation.Job { return operation.Job{Name: "job", UID: "1", Ours: true, Started: noon} }
 
-// TestStatusMapping: phases and conditions are those of the table in docs/spec/operations.md.
+// TestStatusMapping: phases and conditions are those of the tables in docs/spec/operations.md.
 func TestStatusMapping(t *testing.T) {
 	rejected := func(reason string) operation.Input {
 		in := hookInput("", nil)
