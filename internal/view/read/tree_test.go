@@ -75,3 +75,24 @@ func TestTreePaths(t *testing.T) {
 		})
 	}
 }
+
+// TestTreeExpiredJob: a Job that the cluster deletes after its end is no drift if it is missing. Another one
+// is.
+func TestTreeExpiredJob(t *testing.T) {
+	scheme, err := Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionDrifted, Status: metav1.ConditionTrue}}
+	hr.Status.History = helmv2.Snapshots{{Name: "web", Namespace: "apps", Version: 2}}
+	hr.Status.Inventory = &helmv2.ResourceInventory{Entries: []helmv2.ResourceRef{{ID: "apps_expires_batch_Job", Version: "v1"}, {ID: "apps_stays_batch_Job", Version: "v1"}}}
+	r := &Reader{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), Stored: func(context.Context, release.Target, int) (*Record, error) {
+		const job = "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: "
+		return &Record{Side: manifest.Side{Manifest: job + "expires}\nspec: {ttlSecondsAfterFinished: 60}\n" + job + "stays}\nspec: {}\n"}}, nil
+	}}
+	tree, err := r.Tree(t.Context(), hr)
+	if err != nil || len(tree.Nodes) != 2 || tree.Nodes[0].Drifted != "no" || tree.Nodes[1].Drifted != "yes" {
+		t.Errorf("%+v, error %v", tree.Nodes, err)
+	}
+}
