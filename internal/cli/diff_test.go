@@ -231,7 +231,10 @@ func TestDiffLookups(t *testing.T) {
 		"Forbidden": {"shop", true, "", "you may not impersonate ServiceAccount apps/helm"},
 		"AsOther":   {"shop --as=alice", false, "", "by --as"},
 		"AsMe":      {"shop --as-me", true, "", ""},
+		"File":      {"-f testdata/diff/release.yaml --default-service-account=helm", false, shop, ""},
+		"FileNone":  {"-f testdata/diff/release.yaml", false, "", "the release names no ServiceAccount"},
 	} {
+		f.lookups = diff.Lookups{}
 		w.denied = func(_ string, right authorizationv1.ResourceAttributes) bool {
 			return tc.denied && right.Verb == "impersonate" && right.Resource == "serviceaccounts" && right.Namespace == "apps" && right.Name == "helm"
 		}

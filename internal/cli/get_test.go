@@ -4,8 +4,11 @@
 package cli
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -55,5 +58,17 @@ func TestNoControls(t *testing.T) {
 		if text := w.out.String(); strings.ContainsAny(text, "\x1b\x7f\u0085\u009b") || !strings.Contains(text, "31mz") {
 			t.Errorf("%s: %q", format, text)
 		}
+	}
+}
+
+// TestWarnings: warnings of API servers have no characters that control a terminal.
+func TestWarnings(t *testing.T) {
+	var out bytes.Buffer
+	s := &Session{}
+	s.ErrOut = &out
+	Command(s)
+	s.flags.WrapConfigFn(&rest.Config{}).WarningHandler.HandleWarningHeader(299, "", "a\x1b[2J\u009b31mz")
+	if got := out.String(); strings.ContainsAny(got, "\x1b\u009b") || !strings.Contains(got, "31mz") {
+		t.Errorf("%q", got)
 	}
 }

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,6 +69,25 @@ func TestApproveErrors(t *testing.T) {
 		if got := w.plan(name); got != (v1alpha1.ReleasePlanSpec{}) {
 			t.Errorf("plan %s is changed: %+v", name, got)
 		}
+	}
+}
+
+// TestApproveShowsAll: a plan is shown with all fields before it is approved.
+func TestApproveShowsAll(t *testing.T) {
+	w := planWorld(t)
+	w.start()
+	plan := &v1alpha1.ReleasePlan{}
+	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "finance", Name: "billing"}, plan); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		plan.Status.Changes[1].Fields = append(plan.Status.Changes[1].Fields, v1alpha1.PlanField{Path: fmt.Sprintf(".metadata.labels.l%d", i), To: "x"})
+	}
+	if err := w.client.Update(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if w.run("approve", "billing", "-n", "finance"); !strings.Contains(w.out.String(), ".metadata.labels.l29: ") {
+		t.Errorf("the plan is shown as\n%s", w.out.String())
 	}
 }
 

@@ -352,8 +352,7 @@ func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
 	})
 }
 
-// secrets returns the texts that are removed from a comparison with a stored revision: the values of
-// Secrets, also the former ones that the revision was made of, and those in its own Secrets.
+// secrets returns the texts that are removed from a comparison with a stored revision.
 func (s *subject) secrets(ctx context.Context, version int) ([]string, error) {
 	record, err := read.Storage(s.conn)(ctx, release.ObservedTarget(s.in), version)
 	if err != nil {
@@ -362,5 +361,5 @@ func (s *subject) secrets(ctx context.Context, version int) ([]string, error) {
 	if record == nil {
 		return nil, fmt.Errorf("revision %d is not stored any more", version)
 	}
-	return slices.Concat(s.want.Secrets, record.Secrets, plan.Former(record.Values, s.layers())), nil
+	return record.AllSecrets(s.want.Secrets, s.layers()), nil
 }

@@ -365,8 +365,9 @@ func TestLookups(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r := &reads{Lookups: Lookups{User: "system:serviceaccount:prod:web"}}
-	if got := r.connection(w.Config()).Impersonate.UserName; got != r.User || w.Config().Impersonate.UserName != "" {
-		t.Errorf("templates read as %q", got)
+	config := w.Config()
+	if got := r.connection(config).Impersonate.UserName; got != r.User || config.Impersonate.UserName != "" {
+		t.Errorf("templates read as %q, and others as %q", got, config.Impersonate.UserName)
 	}
 	for path, is := range map[string]bool{
 		"/api/v1": true, "/apis/apps/v1": true, "/api/v1/secrets": false, "/apis/apps/v1/deployments": false,

@@ -5,18 +5,22 @@ package helm
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/test/apitest"
@@ -92,6 +96,50 @@ func TestRollbackKeepsProtected(t *testing.T) {
 			}
 			if kept := strings.Join(out.Kept, ", "); !strings.Contains(kept, tc.kept) || tc.kept == "" && kept != "" {
 				t.Errorf("kept %q", kept)
+			}
+		})
+	}
+}
+
+// TestProtectedLeftover: a rollback keeps an object that only a failed revision has created, if a policy
+// protects it, and an uninstall such a Namespace, if it has the records.
+func TestProtectedLeftover(t *testing.T) {
+	for name, tc := range map[string]struct {
+		action  release.HelmAction
+		demands policy.Demands
+		more    string
+		path    string
+		kept    string
+	}{
+		"Rollback":    {action: release.Rollback{Timeout: time.Minute, Version: 1}, more: claimYAML, path: claimPath},
+		"Protected":   {action: release.Rollback{Timeout: time.Minute, Version: 1}, demands: protecting("PersistentVolumeClaim"), more: claimYAML, path: claimPath, kept: "PersistentVolumeClaim/prod/data: ReleasePolicy/p protects it"},
+		"Uninstall":   {action: release.Uninstall{Timeout: time.Minute, Target: target()}, more: spaceYAML, path: spacePath},
+		"OfItsRecord": {action: release.Uninstall{Timeout: time.Minute, Target: target()}, more: strings.Replace(spaceYAML, "team", "prod", 1), path: "/api/v1/namespaces/prod", kept: "Namespace//prod: it has the records of the release"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Created = apitest.CreationTimes(time.Unix(1_000_000, 0))
+			install(t, w, w.chart("1.0.0", note()), "one")
+			for _, template := range []string{tc.more + "---\n" + oneYAML, oneYAML} {
+				// The failed revision that contains the object is not the newest one.
+				w.Refuse = func(method, path string) int {
+					if method == http.MethodPatch && path == onePath {
+						return http.StatusForbidden
+					}
+					return 0
+				}
+				j := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.0", chartWith(template)), "1.0.0", nil)
+				j.Spec.Upgrade.ServerSideApply = helmv2.ServerSideApplyEnabled
+				if out := w.runner.Run(t.Context(), w.conn, j); out.Err == nil || !out.Stored() {
+					t.Fatalf("error %v, stored %t", out.Err, out.Stored())
+				}
+			}
+			w.Refuse = nil
+			j := job(tc.action, chart.Artifact{}, "", nil)
+			j.Desired.Demands = tc.demands
+			out := w.runner.Run(t.Context(), w.conn, j)
+			if kept := strings.Join(out.Kept, ", "); out.Err != nil || kept != tc.kept || (w.Object(tc.path) != nil) != (tc.kept != "") {
+				t.Errorf("error %v, kept %q, the object is %v", out.Err, kept, w.Object(tc.path))
 			}
 		})
 	}
@@ -236,11 +284,18 @@ func TestNamespaceIsKept(t *testing.T) {
 }
 
 // TestNamespaceOfUninstall: an uninstall deletes a Namespace of the release, unless it has the records.
+// That one is kept even if it cannot be read.
 func TestNamespaceOfUninstall(t *testing.T) {
 	for name, stays := range map[string]bool{"team": false, "prod": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			grown(t, w, strings.Replace(spaceYAML, "team", name, 1))
+			w.Refuse = func(method, path string) int {
+				if stays && method == http.MethodGet && path == "/api/v1/namespaces/"+name {
+					return http.StatusForbidden
+				}
+				return 0
+			}
 			j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 			p := planOf(t, w, j, v1alpha1.PlanUninstall)
 			if out := w.runner.Run(t.Context(), w.conn, withPlan(j, p.Status.Digest)); out.Err != nil || (len(out.Kept) == 1) != stays {
@@ -253,14 +308,32 @@ func TestNamespaceOfUninstall(t *testing.T) {
 	}
 }
 
+// localConnection is a connection to the cluster of the controller.
+type localConnection struct{ *cluster.Connection }
+
+func (localConnection) Local() bool { return true }
+
+func (c localConnection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClientGetter {
+	return localConnection{c.Connection.WithRetrier(r).(*cluster.Connection)}
+}
+
 // TestNamespaceOfHelmRelease: an uninstall keeps the Namespace of the HelmRelease, in its own cluster.
 func TestNamespaceOfHelmRelease(t *testing.T) {
-	j := job(release.Uninstall{Target: target()}, chart.Artifact{}, "", nil)
-	j.Origin.Namespace = "apps"
-	for local, want := range map[bool]bool{true: true, false: false} {
-		if why := j.keeps(local)(apischema.GroupKind{Kind: "Namespace"}, "apps", v1alpha1.ChangeDelete); (why != "") != want {
-			t.Errorf("local %t: kept because %q", local, why)
-		}
+	for name, local := range map[string]bool{"Local": true, "Remote": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			grown(t, w, spaceYAML)
+			j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
+			j.Origin.Namespace = "team"
+			var conn genericclioptions.RESTClientGetter = w.conn
+			if local {
+				conn = localConnection{w.conn}
+			}
+			out := w.runner.Run(t.Context(), conn, j)
+			if stays := w.Object(spacePath) != nil; out.Err != nil || stays != local || (len(out.Kept) == 1) != local {
+				t.Errorf("error %v, kept %q, the Namespace stays: %t", out.Err, out.Kept, stays)
+			}
+		})
 	}
 }
 
@@ -336,19 +409,34 @@ func TestHooksThatReplace(t *testing.T) {
 	}
 }
 
-// TestHookTaken: an object that another client creates between the check and the hook is not deleted.
+// TestHookTaken: an object that another client creates between the check and the hook is not deleted,
+// and neither is one that another client creates in place of the object that was checked.
 func TestHookTaken(t *testing.T) {
-	w := newWorld(t)
-	install(t, w, w.chart("1.0.0", note()), "one")
-	other := apitest.Parse(t, strings.Replace(claimYAML, "name: data", "name: data, uid: other", 1)).Object
-	w.Created = func(object map[string]any) {
-		if object["kind"] == "ConfigMap" {
-			w.Store(claimPath, other)
-		}
+	claim := func(metadata string) map[string]any {
+		return apitest.Parse(t, strings.Replace(claimYAML, "name: data", "name: data, "+metadata, 1)).Object
 	}
-	artifact := w.chart("1.0.0", chartWith(oneYAML+"---\n"+replacing(claimYAML, "post-upgrade")))
-	out := w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil))
-	if out.Err == nil || !out.Stored() || w.Object(claimPath).GetUID() != "other" {
-		t.Errorf("error %v, the claim is %v", out.Err, w.Object(claimPath))
+	for name, checked := range map[string]map[string]any{
+		"Absent": nil, "Replaced": claim("uid: hook, annotations: {helm.sh/hook: post-upgrade}"),
+	} {
+		// Conflicts are retried.
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				install(t, w, w.chart("1.0.0", note()), "one")
+				if checked != nil {
+					w.Put(claimPath, checked)
+				}
+				w.Created = func(object map[string]any) {
+					if object["kind"] == "ConfigMap" {
+						w.Store(claimPath, claim("uid: other"))
+					}
+				}
+				artifact := w.chart("1.0.0", chartWith(oneYAML+"---\n"+replacing(claimYAML, "post-upgrade")))
+				out := w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil))
+				if out.Err == nil || !out.Stored() || w.Object(claimPath).GetUID() != "other" {
+					t.Errorf("error %v, the claim is %v", out.Err, w.Object(claimPath))
+				}
+			})
+		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -257,6 +258,89 @@ func TestUninstalledObjectOfAnother(t *testing.T) {
 	})
 }
 
+// TestUninstallWithoutRecordsOfAnother: an uninstall leaves objects whose metadata names another release
+// if it may not read the records of that release.
+func TestUninstallWithoutRecordsOfAnother(t *testing.T) {
+	bothMethods(t, func(t *testing.T, w *leftoversWorld) {
+		w.succeed(leftoversInstall, "one", "theirs")
+		w.change("theirs", func(u *unstructured.Unstructured) {
+			u.SetAnnotations(map[string]string{helmv2.AnnotationHelmReleaseName: "shop", helmv2.AnnotationHelmReleaseNamespace: "stage"})
+		})
+		w.refuse = func(_, path string) bool { return strings.HasPrefix(path, "/api/v1/namespaces/stage/secrets") }
+		out := w.succeed(leftoversUninstall)
+		w.expect("theirs")
+		const want = "ConfigMap/prod/theirs: it is of Helm release stage/shop by now, as far as is known: whether it is there, and what it has, cannot be read: "
+		if len(out.Kept) != 1 || !strings.HasPrefix(out.Kept[0], want) {
+			t.Errorf("kept %q", out.Kept)
+		}
+	})
+}
+
+// TestUninstallOfUnreadObjects: an uninstall does not delete an object that it cannot read, since another
+// release may own it. An object of the newest revision makes it fail after it has deleted the others. An
+// object that only earlier revisions have is named. The plan says so.
+func TestUninstallOfUnreadObjects(t *testing.T) {
+	bothMethods(t, func(t *testing.T, w *leftoversWorld) {
+		w.succeed(leftoversInstall, "deployed", "dropped", "readable")
+		w.fail(leftoversUpgrade, "deployed", "earlier")
+		w.fail(leftoversUpgrade, "deployed", "newest")
+		newest, others := []string{"deployed", "newest"}, []string{"dropped", "earlier"}
+		w.refuse = func(method, path string) bool {
+			return method == http.MethodGet && strings.HasPrefix(path, mapsPath) && path != mapsPath+"readable" && path != mapsPath+broken
+		}
+		p := planOf(t, w.world, w.job(leftoversUninstall), v1alpha1.PlanUninstall)
+		if diff := cmp.Diff([]string{"Delete ConfigMap/readable destructive"}, changesIn(p.All)); diff != "" || len(p.Status.Warnings) != 4 {
+			t.Errorf("warnings %q, changes (-want +got):\n%s", p.Status.Warnings, diff)
+		}
+		named := func(out release.Outcome) {
+			t.Helper()
+			for i, name := range others {
+				if want := "ConfigMap/prod/" + name + ": its owner is not known: "; len(out.Kept) != len(others) || !slices.ContainsFunc(out.Kept, func(s string) bool { return strings.HasPrefix(s, want) }) {
+					t.Errorf("%d: kept %q", i, out.Kept)
+				}
+			}
+		}
+		out := w.run(leftoversUninstall)
+		w.expect("deployed", "dropped", "earlier", "newest")
+		named(out)
+		for _, name := range newest {
+			if out.Err == nil || !strings.Contains(out.Err.Error(), "ConfigMap/prod/"+name+" is not deleted, because its owner is not known: ") {
+				t.Errorf("%s is not in the error %v", name, out.Err)
+			}
+		}
+		w.refuse = func(method, path string) bool {
+			return method == http.MethodGet && (path == mapsPath+"dropped" || path == mapsPath+"earlier")
+		}
+		named(w.succeed(leftoversUninstall))
+		w.expect(others...)
+	})
+}
+
+// TestUninstallReadsOnce: an uninstall reads each object once, even if its revision is not proven.
+func TestUninstallReadsOnce(t *testing.T) {
+	bothMethods(t, func(t *testing.T, w *leftoversWorld) {
+		w.succeed(leftoversInstall, "one", "two")
+		w.fail(leftoversUpgrade, "one", "failed")
+		w.forge(3, helmrelease.StatusDeployed, nil)
+		w.TakeReads()
+		w.run(leftoversUninstall)
+		reads := map[string]int{}
+		for _, r := range w.TakeReads() {
+			if strings.Contains(r, mapsPath) {
+				reads[r]++
+			}
+		}
+		for r, n := range reads {
+			if n != 1 {
+				t.Errorf("%d times %s", n, r)
+			}
+		}
+		if len(reads) == 0 {
+			t.Error("no object is read")
+		}
+	})
+}
+
 // TestLeftoversWithoutHistory: the records of failed revisions are read before the new revision
 // displaces them.
 func TestLeftoversWithoutHistory(t *testing.T) {
@@ -486,22 +570,6 @@ func TestLeftoversInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, deleted); diff != "" {
 		t.Errorf("deleted (-want +got):\n%s", diff)
 	}
-}
-
-// TestLeftoversUnreadable: an uninstall deletes objects of the newest revision whose metadata cannot
-// be read, as Helm does. Others stay and do not fail it.
-func TestLeftoversUnreadable(t *testing.T) {
-	w := newLeftoversWorld(t, helmv2.ServerSideApplyEnabled)
-	w.succeed(leftoversInstall, "one")
-	w.fail(leftoversUpgrade, "one", "earlier")
-	w.fail(leftoversUpgrade, "one", "newest")
-	w.refuse = func(method, path string) bool {
-		return method == http.MethodGet && (path == mapsPath+"earlier" || path == mapsPath+"newest")
-	}
-	if logs := strings.Join(w.succeed(leftoversUninstall).Logs, "\n"); !strings.Contains(logs, "ConfigMap/prod/earlier is not deleted: ") {
-		t.Errorf("log:\n%s", logs)
-	}
-	w.expect("earlier")
 }
 
 // TestLeftoversOfInterruptedActions: an action is interrupted at each of its writes, before and

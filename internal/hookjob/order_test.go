@@ -38,6 +38,7 @@ func TestOrder(t *testing.T) {
 			},
 			"z-account z-role b z-all a of-other other",
 		},
+		"both later":         {[]string{"ServiceAccount z-account 2 install", "Job a 2 install|" + pod, "Job b 1 install"}, "b z-account a"},
 		"another weight":     {[]string{"Job a 0 install|" + pod, "ServiceAccount z-account 1 install"}, "a z-account"},
 		"another event":      {[]string{"Job a 0 install|" + pod, "ServiceAccount z-account 0 upgrade"}, "a z-account"},
 		"one of two events":  {[]string{"Job a 0 install|" + pod, "ServiceAccount z-account 0 upgrade,install"}, "z-account a"},

@@ -92,6 +92,9 @@ func TestLongName(t *testing.T) {
 		64: "metadata.name has 64 characters, more than 63: it is the value of a label of all objects; use a shorter name",
 	} {
 		hr := app(func(hr *helmv2.HelmRelease) { hr.Name = strings.Repeat("a", n) })
+		if err := CheckName(hr); (err != nil) != (n > 63) {
+			t.Errorf("%d: %v", n, err)
+		}
 		if n <= 63 {
 			hr.Spec.ChartRef, hr.Spec.Chart = nil, nil
 		}

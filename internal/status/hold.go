@@ -48,7 +48,7 @@ func held(hr *helmv2.HelmRelease, in release.Input) Report {
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	before := c.get(helmv2.ConditionRolledBack)
 	message := heldMessage(newest, in.Desired.Hold)
-	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, withKept(message, before))
+	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, withKept(message, heldAt(newest, in.Desired.Hold), before))
 	var r Report
 	if before.Status != metav1.ConditionTrue {
 		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, revisionMetadata(newest)))
@@ -276,12 +276,16 @@ func settles(a release.Action) bool {
 
 // heldMessage returns the message about a release that is held.
 func heldMessage(made *release.Revision, hold release.Hold) string {
-	message := fmt.Sprintf("Helm release %s with chart %s is held at revision %d by annotation %s",
-		fullName(made.Namespace, made.Name, made.Version), chartName(made.ChartName, made.ChartVersion), hold.To, helmv2.AnnotationRollbackTo)
 	if hold.Note != "" {
-		message += " (" + hold.Note + ")"
+		return heldAt(made, hold) + " (" + hold.Note + ")"
 	}
-	return message
+	return heldAt(made, hold)
+}
+
+// heldAt returns the beginning of all messages about a hold: its end may change.
+func heldAt(made *release.Revision, hold release.Hold) string {
+	return fmt.Sprintf("Helm release %s with chart %s is held at revision %d by annotation %s",
+		fullName(made.Namespace, made.Name, made.Version), chartName(made.ChartName, made.ChartVersion), hold.To, helmv2.AnnotationRollbackTo)
 }
 
 func refusedMessage(want release.Desired, why string) string {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestKeptObjects: the condition of a rollback and an event name the objects that the rollback has kept.
-// The condition of a hold names them as long as the hold lasts.
+// The condition of a hold names them as long as the hold lasts, and no former time of its end.
 func TestKeptObjects(t *testing.T) {
 	const kept = "PersistentVolumeClaim/apps/data: ReleasePolicy/p protects it"
 	back := testRevision(3, helmv2.StatusDeployed)
@@ -52,8 +52,18 @@ func TestKeptObjects(t *testing.T) {
 		}
 		hr.Status = r.Status
 		in := release.Input{Desired: want, Recorded: r.Status, Now: testNow, Observed: release.Observed{Revisions: []release.Revision{back}}}
-		if later := Settled(hr, release.Decision{Rule: release.RuleRolledBack, State: release.StateRolledBack, Action: release.Settle{}}, in); !named(later.Status) {
-			t.Errorf("later: conditions %+v", later.Status.Conditions)
+		// The time of the hold is set, changed and removed.
+		for _, until := range []string{"", "2100-01-02T03:04:05Z", "2100-02-02T03:04:05Z", ""} {
+			delete(hr.Annotations, helmv2.AnnotationRollbackUntil)
+			if until != "" {
+				hr.Annotations[helmv2.AnnotationRollbackUntil] = until
+			}
+			in.Desired.Hold, in.Recorded = release.HoldOf(hr.Annotations, testNow), hr.Status
+			hr.Status = Settled(hr, release.Decision{Rule: release.RuleRolledBack, State: release.StateRolledBack, Action: release.Settle{}}, in).Status
+			c := conditions{list: hr.Status.Conditions}
+			if message := c.get(helmv2.ConditionRolledBack).Message; !named(hr.Status) || strings.Count(message, kept) != 1 || strings.Contains(message, "(until ") != (until != "") || !strings.Contains(message, until) {
+				t.Errorf("until %q: %s", until, message)
+			}
 		}
 	}
 }

@@ -105,13 +105,16 @@ func adoptedMessage(o release.Outcome) string {
 	return fmt.Sprintf("Helm %s adopted existing objects: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
 }
 
+// keptObjects begins the part of a message about objects that were not deleted.
+const keptObjects = "kept objects: "
+
 // keptMessage returns the part of a message about objects that were not deleted; empty if there are
 // none.
 func keptMessage(o release.Outcome) string {
 	if len(o.Kept) == 0 {
 		return ""
 	}
-	text := "kept objects: " + strings.Join(o.Kept[:min(len(o.Kept), maxSkipped)], ", ")
+	text := keptObjects + strings.Join(o.Kept[:min(len(o.Kept), maxSkipped)], ", ")
 	if more := len(o.Kept) - maxSkipped; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -58,10 +58,11 @@ func sameDrift(drifted metav1.Condition, message string) bool {
 }
 
 // withKept returns the message of a release that is held, with the objects that its rollback has kept.
-// They follow the message in the report of the rollback, and in no other.
-func withKept(message string, rolledBack metav1.Condition) string {
-	if rolledBack.Status == metav1.ConditionTrue && strings.HasPrefix(rolledBack.Message, message) {
-		return rolledBack.Message
+// Only the message of RolledBack has them: an earlier one about the same hold begins with at.
+func withKept(message, at string, rolledBack metav1.Condition) string {
+	i := strings.LastIndex(rolledBack.Message, "; "+keptObjects)
+	if i < 0 || rolledBack.Status != metav1.ConditionTrue || !strings.HasPrefix(rolledBack.Message, at) {
+		return message
 	}
-	return message
+	return message + rolledBack.Message[i:]
 }

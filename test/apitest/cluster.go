@@ -202,16 +202,12 @@ func (w *Server) write(rec *httptest.ResponseRecorder, req *http.Request, code i
 }
 
 func (w *Server) deleteCluster(rec *httptest.ResponseRecorder, req *http.Request, at location, live map[string]any) {
-	var options metav1.DeleteOptions
-	if req.Body != nil {
-		// A request without a body has no options.
-		_ = json.NewDecoder(req.Body).Decode(&options)
-	}
-	u := (&unstructured.Unstructured{Object: live}).DeepCopy()
-	if p := options.Preconditions; p != nil && (p.UID != nil && *p.UID != u.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != u.GetResourceVersion()) {
+	options, met := deletionOf(req, live)
+	if !met {
 		fail(rec, http.StatusConflict, "Conflict")
 		return
 	}
+	u := (&unstructured.Unstructured{Object: live}).DeepCopy()
 	switch {
 	case req.URL.Query().Get("dryRun") != "" || len(options.DryRun) > 0:
 	case len(u.GetFinalizers()) > 0:
@@ -224,6 +220,17 @@ func (w *Server) deleteCluster(rec *httptest.ResponseRecorder, req *http.Request
 		w.Remove(at.object())
 	}
 	replyAs(rec, req, http.StatusOK, u.Object)
+}
+
+// deletionOf returns the options of a deletion. met is false if a live object does not meet its
+// preconditions.
+func deletionOf(req *http.Request, live map[string]any) (options metav1.DeleteOptions, met bool) {
+	if req.Body != nil {
+		// A request without a body has no options.
+		_ = json.NewDecoder(req.Body).Decode(&options)
+	}
+	u, p := unstructured.Unstructured{Object: live}, options.Preconditions
+	return options, p == nil || (p.UID == nil || *p.UID == u.GetUID()) && (p.ResourceVersion == nil || *p.ResourceVersion == u.GetResourceVersion())
 }
 
 // admit sets the metadata of a new version of an object, which before is nil for a new object. It

@@ -113,13 +113,18 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 	case http.MethodPatch:
 		w.patch(rec, req, path)
 	case http.MethodDelete:
-		w.delete(rec, path)
+		w.delete(rec, req, path)
 	}
 }
 
-func (w *Server) delete(rec *httptest.ResponseRecorder, path string) {
-	if _, exists := w.Objects[path]; !exists {
+func (w *Server) delete(rec *httptest.ResponseRecorder, req *http.Request, path string) {
+	live, exists := w.Objects[path]
+	if !exists {
 		fail(rec, http.StatusNotFound, "NotFound")
+		return
+	}
+	if _, met := deletionOf(req, live); !met {
+		fail(rec, http.StatusConflict, "Conflict")
 		return
 	}
 	if object := (&unstructured.Unstructured{Object: w.Objects[path]}); len(object.GetFinalizers()) > 0 {

@@ -172,7 +172,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		unproven: o.Unproven,
 	}
 	c.HookTargets = &HookTargets{ctx: ctx, builder: c.builder, ownership: c.ownership, deletion: c.deletion}
-	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
+	c.Leftovers = &Leftovers{log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }
 

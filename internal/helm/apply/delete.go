@@ -45,18 +45,32 @@ type deletion struct {
 	mu sync.Mutex
 	// errs are the errors of an uninstall.
 	errs []error
+	// unread are the objects of an uninstall that could not be read, with the errors.
+	unread map[*resource.Info]error
 	// kept describes the objects that stay although the revision demands their deletion.
 	kept []string
 	// undefined are the kinds and APIs whose CRDs and APIServices the action deletes.
 	undefined map[string]bool
 }
 
-// uninstall deletes objects and keeps the errors. Helm replaces them by the name of the release.
+// uninstall deletes objects and keeps the errors. Helm replaces them by the name of the release. An
+// object that could not be read is an error, and the others are deleted.
 func (d *deletion) uninstall(list kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
-	list, unread := d.own(list)
-	result, missing, errs := d.deleteEach(list, policy)
-	errs = append(errs, unread...)
-	if len(errs) == 0 {
+	var unread []error
+	list = list.Filter(func(info *resource.Info) bool {
+		err := d.unread[info]
+		if err != nil {
+			unread = append(unread, fmt.Errorf("%s is not deleted, because its owner is not known: %w", wait.ObjectName(info), err))
+		}
+		return err == nil
+	})
+	var result *kube.Result
+	var missing int
+	var errs []error
+	if len(list) > 0 || len(unread) == 0 {
+		result, missing, errs = d.deleteEach(list, policy)
+	}
+	if errs = append(errs, unread...); len(errs) == 0 {
 		d.changes.Count(release.ObjectCounts{Deleted: len(list) - missing})
 	}
 	d.mu.Lock()
@@ -114,21 +128,29 @@ func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionProp
 func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation, uid types.UID) (found bool, err error) {
 	d.log("Starting delete for %q %s", info.Name, info.Mapping.GroupVersionKind.Kind)
 	d.undefine(info)
-	err = d.send(info, policy, uid)
-	if apiretry.NotServed(err) && !d.isUndefined(info) {
-		if err = d.remap(info); err == nil {
-			err = d.send(info, policy, uid)
-		}
-		if apiretry.NotServed(err) {
-			return false, fmt.Errorf("%s: its kind is served, but its path is not: %s", wait.ObjectName(info), err) //nolint:errorlint // it must not look like a missing object
-		}
-	}
+	err = d.remapped(info, func() error { return d.send(info, policy, uid) })
 	if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 		d.log("Ignoring delete failure for %q %s: %v", info.Name, info.Mapping.GroupVersionKind, err)
 		d.waiter.Deleted(info, &metav1.Status{})
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// remapped sends a request for an object. If the API server has ceased to serve its kind in the known
+// version, it sends the request once more in the version that is served.
+func (d *deletion) remapped(info *resource.Info, send func() error) error {
+	err := send()
+	if !apiretry.NotServed(err) || d.isUndefined(info) {
+		return err
+	}
+	if err = d.remap(info); err == nil {
+		err = send()
+	}
+	if apiretry.NotServed(err) {
+		return fmt.Errorf("%s: its kind is served, but its path is not: %s", wait.ObjectName(info), err) //nolint:errorlint // it must not look like a missing object
+	}
+	return err
 }
 
 // undefine records that an object which defines kinds is deleted. The cluster deletes their objects.
@@ -175,15 +197,28 @@ func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation, 
 	})
 }
 
-// read reads an object that may be deleted.
-func (d *deletion) read(info *resource.Info) error {
-	err := info.Get()
-	if apiretry.NotServed(err) && !d.isUndefined(info) {
-		if err = d.remap(info); err == nil {
-			err = info.Get()
-		}
+// live reads the metadata of an object that may be deleted. It returns nil if the object does not exist.
+func (d *deletion) live(info *resource.Info) (live runtime.Object, err error) {
+	err = d.remapped(info, func() (err error) {
+		live, err = readMetadata(d.ownership.ctx, info)
+		return err
+	})
+	if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
+		return nil, nil //nolint:nilnil // see above
 	}
-	return err
+	return live, err
+}
+
+// readAll reads the metadata of objects that may be deleted.
+func (d *deletion) readAll(list kube.ResourceList) []lookup {
+	results := make([]lookup, len(list))
+	for i, err := range each(d.ownership.ctx, list, func(i int, info *resource.Info) (err error) {
+		results[i].object, err = d.live(info)
+		return err
+	}) {
+		results[i].err = err
+	}
+	return results
 }
 
 // whyForeign returns why a live object of an unproven revision is not deleted; empty if its own
@@ -194,40 +229,6 @@ func (d *deletion) whyForeign(live runtime.Object) string {
 		return ""
 	}
 	return "another client wrote the record of the revision, and the metadata of the object does not name the release"
-}
-
-// own returns the objects that an uninstall may delete, and the errors of objects that could not be
-// read. An unproven revision must not cause the deletion of an object of another release.
-func (d *deletion) own(list kube.ResourceList) (own kube.ResourceList, unread []error) {
-	if !d.unproven() {
-		return list, nil
-	}
-	live := make([]runtime.Object, len(list))
-	errs := each(d.ownership.ctx, list, func(i int, info *resource.Info) (err error) {
-		live[i], err = readMetadata(d.ownership.ctx, info)
-		if apiretry.NotServed(err) && !d.isUndefined(info) {
-			if err = d.remap(info); err == nil {
-				live[i], err = readMetadata(d.ownership.ctx, info)
-			}
-		}
-		return err
-	})
-	for i, info := range list {
-		switch {
-		case errs[i] != nil && !errors.Is(errs[i], errGone) && !apierrors.IsNotFound(errs[i]):
-			unread = append(unread, fmt.Errorf("%s is not deleted: %w", wait.ObjectName(info), errs[i]))
-		case live[i] == nil:
-			own.Append(info)
-		default:
-			if why := d.whyForeign(live[i]); why != "" {
-				d.log("%s is not deleted: %s", wait.ObjectName(info), why)
-				d.keep(info, why)
-				continue
-			}
-			own.Append(info)
-		}
-	}
-	return own, unread
 }
 
 // whyProtected returns why an object must not be deleted; empty if it may be. With a CRD, the cluster
@@ -285,7 +286,7 @@ func (d *deletion) replaceable(list kube.ResourceList) kube.ResourceList {
 		if why == "" {
 			return true
 		}
-		if live, err := readMetadata(d.ownership.ctx, info); err == nil && live == nil {
+		if live, err := d.live(info); err == nil && live == nil {
 			return true
 		}
 		d.log("%s is not replaced: %s", wait.ObjectName(info), why)
@@ -294,32 +295,34 @@ func (d *deletion) replaceable(list kube.ResourceList) kube.ResourceList {
 	})
 }
 
-// whyKept reads an object that a new revision does not contain, and returns why it is not deleted;
-// empty if it is. kept is true if the chart did not ask for it.
-func (d *deletion) whyKept(info *resource.Info) (why string, kept bool, err error) {
-	if err := d.read(info); err != nil {
-		return "", false, err
+// whyKept returns why a live object is not deleted that a new revision does not contain; empty if it
+// is. kept is true if the chart did not ask for it.
+func (d *deletion) whyKept(info *resource.Info, live runtime.Object) (why string, kept bool) {
+	if keeps(live) {
+		return "its annotation " + kube.ResourcePolicyAnno + " asks to keep it", false
 	}
-	if keeps(info.Object) {
-		return "its annotation " + kube.ResourcePolicyAnno + " asks to keep it", false, nil
+	if metadata, other := d.ownership.ofOther(live); other {
+		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), true
 	}
-	if metadata, other := d.ownership.ofOther(info.Object); other {
-		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), true, nil
-	}
-	if why = d.whyForeign(info.Object); why == "" {
+	if why = d.whyForeign(live); why == "" {
 		why = d.whyProtected(info)
 	}
-	return why, why != "", nil
+	return why, why != ""
 }
 
 // whyOwned returns why a live object is not deleted that another existing release owns; empty if none
-// does. An object that only names another release in its metadata is not owned by it.
+// does. An object that only names another release in its metadata is not owned by it. If the records of
+// that release cannot be read, it counts as the owner.
 func (d *deletion) whyOwned(info *resource.Info, live runtime.Object) string {
 	metadata, other := d.ownership.ofOther(live)
-	if !other || d.ownership.find(info, live).ownership != release.OwnershipOwned {
+	if !other {
 		return ""
 	}
-	return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name)
+	f := d.ownership.find(info, live)
+	if f.ownership != release.OwnershipOwned {
+		return ""
+	}
+	return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name) + f.doubt(info)
 }
 
 // prune deletes objects that the new revision does not contain, and returns the deleted ones. As
@@ -327,14 +330,14 @@ func (d *deletion) whyOwned(info *resource.Info, live runtime.Object) string {
 func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 	var deleted kube.ResourceList
 	for _, info := range list {
-		why, kept, err := d.whyKept(info)
-		if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
+		live, err := d.live(info)
+		if err != nil {
+			d.log("%s is not deleted: %s", wait.ObjectName(info), err)
+		}
+		if live == nil {
 			continue
 		}
-		if err != nil {
-			why = err.Error()
-		}
-		if why != "" {
+		if why, kept := d.whyKept(info, live); why != "" {
 			d.log("%s is not deleted: %s", wait.ObjectName(info), why)
 			if kept {
 				d.keep(info, why)

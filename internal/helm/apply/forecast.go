@@ -330,26 +330,27 @@ func describeError(info *resource.Info, err error) string {
 func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
 	leftovers := f.Leftovers.find(previous, next)
 	list := excluding(previous, leftovers).Difference(next)
-	why := make([]string, len(list))
-	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) (err error) {
-		why[i], _, err = f.deletion.whyKept(info)
-		return err
-	}) {
+	for i, live := range f.deletion.readAll(list) {
+		why := ""
 		switch {
-		case err == nil && why[i] == "":
-			deleted.Append(list[i])
-		case err == nil:
-			kept = append(kept, wait.ObjectName(list[i])+" is not deleted: "+why[i])
-		case !apierrors.IsNotFound(err) && !errors.Is(err, errGone):
-			if undecided(err) {
-				return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(list[i]), err)
-			}
-			kept = append(kept, fmt.Sprintf("%s is not deleted: %s", wait.ObjectName(list[i]), err))
+		case live.err != nil && undecided(live.err):
+			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(list[i]), live.err)
+		case live.err != nil:
+			why = live.err.Error()
+		case live.object == nil:
+			continue
+		default:
+			why, _ = f.deletion.whyKept(list[i], live.object)
 		}
+		if why != "" {
+			kept = append(kept, wait.ObjectName(list[i])+" is not deleted: "+why)
+			continue
+		}
+		deleted.Append(list[i])
 	}
-	for i, live := range f.Leftovers.readAll(leftovers) {
+	for i, live := range f.deletion.readAll(infosOf(leftovers)) {
 		o := leftovers[i]
-		if live.err != nil && !errors.Is(live.err, errGone) && undecided(live.err) {
+		if live.err != nil && undecided(live.err) {
 			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(o.info), live.err)
 		}
 		if live.object == nil || o.describe(live.object).WhyKept(f.ownership.us) != "" {
@@ -384,31 +385,17 @@ func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept
 		}
 		return true
 	})
-	list = f.Leftovers.uninstall(manifest, list)
-	kept = append(kept, f.deletion.keptObjects()...)
-	exists, foreign := make([]bool, len(list)), make([]string, len(list))
-	for i, err := range each(f.ctx, list, func(i int, info *resource.Info) error {
-		live := f.Leftovers.readAll([]*leftover{{info: info}})[0]
-		if exists[i] = live.object != nil; exists[i] {
-			foreign[i] = f.deletion.whyForeign(live.object)
-		}
-		return live.err
-	}) {
-		switch {
-		case foreign[i] != "":
-			kept = append(kept, wait.ObjectName(list[i])+" is not deleted: "+foreign[i])
-			exists[i] = false
-		case err == nil, errors.Is(err, errGone), apierrors.IsNotFound(err):
-		case undecided(err):
-			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(list[i]), err)
-		default:
-			// The deletion is tried.
-			exists[i] = true
-		}
-		if exists[i] {
-			deleted.Append(list[i])
+	for _, o := range f.Leftovers.removals(manifest, list) {
+		switch name, err := wait.ObjectName(o.info), o.live.err; {
+		case err != nil && undecided(err):
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		case err != nil:
+			kept = append(kept, fmt.Sprintf("%s is not deleted: %s", name, err))
+		case o.live.object != nil:
+			deleted.Append(o.info)
 		}
 	}
+	kept = append(kept, f.deletion.keptObjects()...)
 	return deleted, kept, nil
 }
 

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -113,13 +112,8 @@ func replaces(h *helmrelease.Hook) bool {
 
 // look reads the object that a hook replaces, and stores its UID for the deletion.
 func (r *HookTargets) look(info *resource.Info, hook string) (HookTarget, error) {
-	live, err := readMetadata(r.ctx, info)
-	if apiretry.NotServed(err) {
-		if err = r.deletion.remap(info); err == nil {
-			live, err = readMetadata(r.ctx, info)
-		}
-	}
-	if err != nil && !errors.Is(err, errGone) {
+	live, err := r.deletion.live(info)
+	if err != nil {
 		return HookTarget{}, err
 	}
 	r.mu.Lock()

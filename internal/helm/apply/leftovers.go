@@ -4,8 +4,8 @@
 package apply
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -33,7 +32,6 @@ type FailedSince func(before int) (deployed storage.Manifest, failed []storage.F
 //
 // It is not safe for concurrent use.
 type Leftovers struct {
-	ctx         context.Context //nolint:containedctx // it lives as long as one action
 	log         func(format string, args ...any)
 	us          release.Target
 	failedSince FailedSince
@@ -79,7 +77,7 @@ func (l *Leftovers) DeleteHook(manifest, prefix string) error {
 		if info.Name == "" {
 			continue
 		}
-		live, err := readMetadata(l.ctx, info)
+		live, err := l.deletion.live(info)
 		if err != nil {
 			return err
 		}
@@ -97,6 +95,17 @@ func (l *Leftovers) DeleteHook(manifest, prefix string) error {
 type leftover struct {
 	info *resource.Info
 	release.Leftover
+	// current is true for an object of an uninstall that is no leftover.
+	current bool
+}
+
+// infosOf returns the objects of leftovers.
+func infosOf(leftovers []*leftover) kube.ResourceList {
+	list := make(kube.ResourceList, len(leftovers))
+	for i, o := range leftovers {
+		list[i] = o.info
+	}
+	return list
 }
 
 // find returns the objects of failed revisions that are neither in the deployed revision nor in
@@ -160,7 +169,7 @@ func excluding(list kube.ResourceList, leftovers []*leftover) kube.ResourceList 
 // deleted ones. An object that cannot be deleted is logged and stays.
 func (l *Leftovers) prune(leftovers []*leftover) kube.ResourceList {
 	var deleted kube.ResourceList
-	for i, live := range l.readAll(leftovers) {
+	for i, live := range l.deletion.readAll(infosOf(leftovers)) {
 		o := leftovers[i]
 		if live.err != nil {
 			l.log("%s is not deleted: %s", wait.ObjectName(o.info), live.err)
@@ -184,39 +193,56 @@ func (l *Leftovers) uninstall(manifest string, list kube.ResourceList) kube.Reso
 	if !l.uninstalls || len(list) > 0 && isHook(list[0]) {
 		return list
 	}
-	return l.withoutOthers(l.withLeftovers(manifest, l.deletion.unprotected(list)))
-}
-
-// withoutOthers returns the objects that no other release owns by now. The release that owns an object
-// deletes it. An object that cannot be read is returned: an identity may delete and not read it.
-func (l *Leftovers) withoutOthers(list kube.ResourceList) kube.ResourceList {
-	all := make([]*leftover, len(list))
-	for i, info := range list {
-		all[i] = &leftover{info: info}
-	}
-	var ours kube.ResourceList
-	for i, live := range l.readAll(all) {
-		if live.err == nil && live.object != nil {
-			if why := l.deletion.whyOwned(list[i], live.object); why != "" {
-				l.log("%s is not deleted: %s", wait.ObjectName(list[i]), why)
-				l.deletion.keep(list[i], why)
-				continue
-			}
+	var rest kube.ResourceList
+	l.deletion.unread = map[*resource.Info]error{}
+	for _, r := range l.removals(manifest, list) {
+		rest.Append(r.info)
+		if r.live.err != nil {
+			l.deletion.unread[r.info] = r.live.err
 		}
-		ours.Append(list[i])
 	}
-	return ours
+	return rest
 }
 
-// withLeftovers returns the objects of the newest revision and those that only failed revisions have
-// created, without those that failed revisions have only adopted.
-func (l *Leftovers) withLeftovers(manifest string, list kube.ResourceList) kube.ResourceList {
+// removal is an object that an uninstall deletes, if it exists. If it could not be read, its owner is
+// not known, and it must not be deleted: even what a proven revision contains may have been deleted by
+// hand and created by another release since.
+type removal struct {
+	info *resource.Info
+	live lookup
+}
+
+// removals returns the objects that an uninstall deletes. It reads each of them once. Objects that
+// cannot be read are among them if the newest revision contains them.
+func (l *Leftovers) removals(manifest string, list kube.ResourceList) []removal {
+	all := l.withLeftovers(manifest, l.deletion.unprotected(list))
+	var rest []removal
+	for i, live := range l.deletion.readAll(infosOf(all)) {
+		o := all[i]
+		newest := o.current || o.Deletes
+		switch {
+		case live.err != nil && !newest:
+			why := fmt.Sprintf("its owner is not known: %s", live.err)
+			l.log("%s is not deleted: %s", wait.ObjectName(o.info), why)
+			l.deletion.keep(o.info, why)
+			continue
+		case live.err == nil && live.object == nil && !newest, live.object != nil && !l.mayDelete(o, live):
+			continue
+		}
+		rest = append(rest, removal{o.info, live})
+	}
+	return rest
+}
+
+// withLeftovers returns the objects of the newest revision, and those that failed revisions may have
+// created.
+func (l *Leftovers) withLeftovers(manifest string, list kube.ResourceList) []*leftover {
 	if len(l.failed) == 0 {
-		return list
+		return currentOf(list)
 	}
 	newest := l.failed[len(l.failed)-1]
 	if slices.Contains(newest.Hooks, manifest) {
-		return list
+		return currentOf(list)
 	}
 	all := l.find(list, nil)
 	kept := keysOf(l.build(newest.Manifest).Difference(list))
@@ -224,66 +250,58 @@ func (l *Leftovers) withLeftovers(manifest string, list kube.ResourceList) kube.
 		all = append(all, &leftover{info: info, Leftover: release.Leftover{Deployed: true}})
 	}
 	all = slices.DeleteFunc(all, func(o *leftover) bool { return kept[keyOf(o.info)] })
-	rest := excluding(list, all)
-	for i, live := range l.readAll(all) {
-		o := all[i]
-		switch {
-		case o.Deletes && (live.err != nil || live.object == nil), live.object != nil && l.mayDelete(o, live):
-			rest.Append(o.info)
-		case live.err != nil:
-			l.log("%s is not deleted: %s", wait.ObjectName(o.info), live.err)
-		}
-	}
-	order := func(info *resource.Info) int {
-		if i := slices.Index(releaseutil.UninstallOrder, info.Mapping.GroupVersionKind.Kind); i >= 0 {
+	all = append(currentOf(excluding(list, all)), all...)
+	order := func(o *leftover) int {
+		if i := slices.Index(releaseutil.UninstallOrder, o.info.Mapping.GroupVersionKind.Kind); i >= 0 {
 			return i
 		}
 		return len(releaseutil.UninstallOrder)
 	}
-	slices.SortStableFunc(rest, func(a, b *resource.Info) int { return order(a) - order(b) })
-	return rest
+	slices.SortStableFunc(all, func(a, b *leftover) int { return order(a) - order(b) })
+	return all
 }
 
-// readAll reads the metadata of the live objects.
-func (l *Leftovers) readAll(leftovers []*leftover) []lookup {
-	infos := make(kube.ResourceList, len(leftovers))
-	for i, o := range leftovers {
-		infos[i] = o.info
+// currentOf returns the objects of an uninstall that are no leftovers.
+func currentOf(list kube.ResourceList) []*leftover {
+	all := make([]*leftover, len(list))
+	for i, info := range list {
+		all[i] = &leftover{info: info, current: true}
 	}
-	results := make([]lookup, len(infos))
-	for i, err := range each(l.ctx, infos, func(i int, info *resource.Info) (err error) {
-		results[i].object, err = readMetadata(l.ctx, info)
-		if apiretry.NotServed(err) {
-			if err = l.builder.remap(info); err == nil {
-				results[i].object, err = readMetadata(l.ctx, info)
-			}
-		}
-		return err
-	}) {
-		results[i].err = err
-	}
-	return results
+	return all
 }
 
 // mayDelete reports whether a live object is deleted, and logs the reason.
 func (l *Leftovers) mayDelete(o *leftover, live lookup) bool {
-	why := o.describe(live.object).WhyKept(l.us)
-	if why == "" {
-		if why = l.deletion.whyProtected(o.info); why != "" {
-			l.deletion.keep(o.info, why)
-		}
-	}
+	why, kept := l.whyKept(o, live.object)
 	if why != "" {
 		l.log("%s is not deleted: %s", wait.ObjectName(o.info), why)
-		if _, other := l.deletion.ownership.ofOther(live.object); other {
+		if kept {
 			l.deletion.keep(o.info, why)
 		}
 		return false
 	}
-	if !o.Deletes {
+	if !o.current && !o.Deletes {
 		l.log("%s is deleted: the release no longer contains it, and a failed revision left it", wait.ObjectName(o.info))
 	}
 	return true
+}
+
+// whyKept returns why a live object is not deleted; empty if it is. kept is true if the action reports
+// it.
+func (l *Leftovers) whyKept(o *leftover, live runtime.Object) (why string, kept bool) {
+	if o.current {
+		why = l.deletion.whyOwned(o.info, live)
+	} else if why = o.describe(live).WhyKept(l.us); why != "" {
+		_, kept = l.deletion.ownership.ofOther(live)
+		return why, kept
+	}
+	if why == "" && l.uninstalls {
+		why = l.deletion.whyForeign(live)
+	}
+	if why == "" {
+		why = l.deletion.whyProtected(o.info)
+	}
+	return why, why != ""
 }
 
 // describe returns the leftover with the fields of the live object.

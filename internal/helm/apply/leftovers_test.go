@@ -17,6 +17,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/apitest"
 )
 
 // failedRecord is a result of FailedSince.
@@ -109,5 +110,34 @@ func TestLeftoversFound(t *testing.T) {
 				t.Errorf("Helm deletes %v, want %v", rest, want)
 			}
 		})
+	}
+}
+
+// TestUninstallOfUnprovenRevision: even if failed revisions are not known, an uninstall leaves what only an
+// unproven revision contains, unless the metadata of the object names the release. What does not exist is
+// deleted as Helm does.
+func TestUninstallOfUnprovenRevision(t *testing.T) {
+	const kept = "ConfigMap/prod/bystander: another client wrote the record of the revision, and the metadata of the object does not name the release"
+	for unproven, want := range map[bool]string{true: "absent ours", false: "absent bystander ours"} {
+		w := newWorld(t)
+		for name, metadata := range map[string]string{
+			"ours": "{name: ours, annotations: {meta.helm.sh/release-name: app, meta.helm.sh/release-namespace: prod}}", "bystander": "{name: bystander}",
+		} {
+			w.Put("/api/v1/namespaces/prod/configmaps/"+name, apitest.Parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: "+metadata+"\n").Object)
+		}
+		c := w.client(t.Context(), func(o *Options) {
+			o.Stored, o.Unproven = AllStored, func() bool { return unproven }
+			o.FailedSince = func(int) (storage.Manifest, []storage.FailedRevision, error) {
+				return storage.Manifest{}, nil, errors.New("broken")
+			}
+		})
+		c.Leftovers.BeforeUninstall()
+		list, err := c.Build(manifestOf("absent", "bystander", "ours"), false)
+		if got := strings.Join(names(list), " "); err != nil || got != want {
+			t.Errorf("unproven %t: %s is deleted, error %v", unproven, got, err)
+		}
+		if got := strings.Join(c.Kept(), ", "); got != "" != unproven || unproven && got != kept {
+			t.Errorf("unproven %t: kept %s", unproven, got)
+		}
 	}
 }

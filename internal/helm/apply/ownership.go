@@ -204,10 +204,16 @@ func (o *ownership) describeConflict(info *resource.Info, f finding) string {
 			text += fmt.Sprintf(" of HelmRelease '%s/%s'", c.Namespace, c.Name)
 		}
 	}
-	if f.owner.unread != "" && !f.owner.objects[keyOf(info)] {
-		text += ", as far as is known: " + f.owner.unread
+	return text + f.doubt(info)
+}
+
+// doubt returns the end of a message about an owner that may be none, because its records cannot be
+// read; else it is empty.
+func (f finding) doubt(info *resource.Info) string {
+	if f.owner == nil || f.owner.unread == "" || f.owner.objects[keyOf(info)] {
+		return ""
 	}
-	return text
+	return ", as far as is known: " + f.owner.unread
 }
 
 // recheck checks an object again right before it is applied: an orphan, and with changed any object

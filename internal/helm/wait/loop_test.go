@@ -89,6 +89,15 @@ func TestWait(t *testing.T) {
 			reason: "no Pod needs the claim, as that of a CronJob", wait: (*client).Wait,
 			manifests: claimYAML, objects: map[string]string{claimPath: claimYAML, latePath: lateYAML},
 		},
+		"UnusedClaimWithJobs": {
+			reason: "no Pod needs the claim", wait: (*client).WaitWithJobs,
+			manifests: claimYAML, objects: map[string]string{claimPath: claimYAML, latePath: lateYAML},
+		},
+		"LostClaim": {
+			reason: "its volume is gone", wait: (*client).Wait,
+			manifests: claimYAML, objects: map[string]string{claimPath: strings.Replace(claimYAML, "Pending", "Lost", 1), latePath: lateYAML},
+			want: "timeout waiting for: [PersistentVolumeClaim/prod/data status: 'InProgress': PVC is not Bound. phase: Lost]", after: time.Minute,
+		},
 		"UsedClaim": {
 			reason: "its Pod has a node", wait: (*client).WaitWithJobs,
 			manifests: claimYAML, objects: map[string]string{claimPath: strings.Replace(claimYAML, "name: data", "name: data, annotations: {volume.kubernetes.io/selected-node: one}", 1), latePath: lateYAML},

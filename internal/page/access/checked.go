@@ -34,7 +34,7 @@ func (v *Viewer) Reader(ctx context.Context, hr *helmv2.HelmRelease) (*read.Read
 		return nil, v.public(err)
 	}
 	c := checked{Viewer: v, as: as}
-	reader := &read.Reader{Client: c, Redacted: as.Client, Mapper: as.Mapper, Now: v.Now}
+	reader := &read.Reader{Client: c, Redacted: unchecked{c}, Mapper: as.Mapper, Now: v.Now}
 	if !remote {
 		reader.Examine, reader.Stored = c.examine, c.stored
 	}
@@ -69,6 +69,20 @@ func (c checked) List(ctx context.Context, list client.ObjectList, opts ...clien
 		return c.public(c.Kept.List(ctx, list, opts...))
 	}
 	return c.public(c.as.Client.List(ctx, list, opts...))
+}
+
+// unchecked is a client.Reader that reads what is removed from texts, and not shown: the rights of the
+// user do not matter. Its errors are shown.
+type unchecked struct{ checked }
+
+// Get implements client.Reader.
+func (u unchecked) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return u.public(u.as.Client.Get(ctx, key, obj, opts...))
+}
+
+// List implements client.Reader.
+func (u unchecked) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return u.public(u.as.Client.List(ctx, list, opts...))
 }
 
 // stored reads a release record.

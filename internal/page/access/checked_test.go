@@ -238,7 +238,10 @@ func TestPublic(t *testing.T) {
 	l.err = fmt.Errorf("https://%s: connection refused", secret)
 	key := client.ObjectKey{Namespace: "apps", Name: "one"}
 	_, stored := reader.Stored(t.Context(), release.Target{}, 1)
-	for _, err := range []error{reader.Client.Get(t.Context(), key, &corev1.Secret{}), reader.Client.List(t.Context(), &corev1.SecretList{}), stored} {
+	for _, err := range []error{
+		reader.Client.Get(t.Context(), key, &corev1.Secret{}), reader.Client.List(t.Context(), &corev1.SecretList{}), stored,
+		reader.Redacted.Get(t.Context(), key, &corev1.Secret{}), reader.Redacted.List(t.Context(), &corev1.SecretList{}),
+	} {
 		if err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("got %v", err)
 		}

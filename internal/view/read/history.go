@@ -34,6 +34,12 @@ type Record struct {
 	manifest.Side
 }
 
+// AllSecrets returns the texts that are removed from outputs about the revision: the given values of
+// Secrets, the former ones at the paths that their layers set, and those of its own Secrets.
+func (r *Record) AllSecrets(given []string, layers []plan.Layer) []string {
+	return slices.Concat(r.Secrets, given, plan.Former(r.Values, layers))
+}
+
 // Stored reads the record of a revision; nil if there is none.
 type Stored func(ctx context.Context, target release.Target, version int) (*Record, error)
 
@@ -140,8 +146,7 @@ func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int
 			return a, b, fmt.Errorf("revision %d is not stored", version)
 		}
 		*side = record.Side
-		// An earlier revision may have earlier values of the Secrets.
-		side.Secrets = slices.Concat(side.Secrets, want.Secrets, plan.Former(record.Values, want.Layers()))
+		side.Secrets = record.AllSecrets(want.Secrets, want.Layers())
 	}
 	return a, b, nil
 }

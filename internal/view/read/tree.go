@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/readiness"
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 )
@@ -86,6 +87,8 @@ type treeReader struct {
 	hr *helmv2.HelmRelease
 	// desired are the objects of the newest revision; nil if they are not known or not needed.
 	desired []map[string]any
+	// redact removes secrets from paths; nil if the secrets are not known, and paths are not shown.
+	redact func(path string) string
 
 	// mu guards the fields below.
 	mu           sync.Mutex
@@ -120,6 +123,12 @@ func (t *treeReader) readDesired(ctx context.Context) {
 		t.addUnread("newest revision, which drift is relative to", err)
 	case record != nil:
 		t.desired = manifest.Objects(record.Manifest)
+		want, err := t.redacted().Values(ctx, t.hr)
+		if err != nil {
+			t.addUnread("paths of fields that differ, because of spec.valuesFrom", err)
+			return
+		}
+		t.redact = redaction.New(record.AllSecrets(want.Secrets, want.Layers())).Text
 	}
 }
 
@@ -184,6 +193,13 @@ func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) (dr
 		}
 		if fields = drift.Differing(live.Object, drift.Normalize(&d).Object); len(fields) == 0 {
 			return "no", nil
+		}
+		if t.redact == nil {
+			return "yes", nil
+		}
+		// The key of a map can be the value of a Secret.
+		for i := range fields {
+			fields[i] = t.redact(fields[i])
 		}
 		return "yes", fields
 	}
