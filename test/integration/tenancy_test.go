@@ -146,7 +146,7 @@ func trespasses() []trespass {
 		{
 			name:   "hook",
 			files:  map[string]string{"templates/cm.yaml": configMapIn + "  annotations: {helm.sh/hook: 'pre-install,pre-upgrade'}\n"},
-			reason: helmv2.ReasonInstallFailed, words: append(cannot("delete", "configmaps", there), `"hook"`),
+			reason: helmv2.ReasonInstallFailed, words: append(cannot("get", "configmaps", there), "ConfigMap/tenant-b/hook"),
 			where: "tenant-b", what: configMaps(write...), done: inTenantB("hook"),
 		},
 		{
