@@ -7,8 +7,6 @@ import (
 	"os"
 	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,7 +15,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/page"
 	"github.com/pintle-dev/pintle/internal/page/access"
@@ -47,10 +44,10 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 	limits, log := page.NewLimits(time.Now), ctrl.Log.WithName("page")
 	pages, err := site.New(site.Options{
 		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Enter: limits.Enter, Health: health(mgr, o),
-		Live: live.New(mgr.GetCache(), liveKinds(o), time.Now),
+		Live: live.New(mgr.GetCache(), liveKinds(), time.Now),
 		Source: &access.Source{
 			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, KeepsOperations: o.Operations.Load,
-			Lists: access.NewLists(reviews, o.watchedNamespace(), time.Now), As: access.AsRelease(finder.Peek, mgr.GetScheme()),
+			As:      access.AsRelease(finder.Peek, mgr.GetScheme()),
 			Compare: access.CompareAsRelease(finder.Peek, mgr.GetScheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 			Log: log,
 		},
@@ -62,18 +59,11 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 }
 
 // liveKinds returns the kinds whose changes are reported to open pages. The controller watches them.
-func liveKinds(o controllerOptions) []live.Kind {
-	kinds := []live.Kind{
+func liveKinds() []live.Kind {
+	return []live.Kind{
 		{Object: &helmv2.HelmRelease{}, Resource: helmv2.GroupVersion.WithResource("helmreleases"), Path: "/releases/"},
 		{Object: &opsv1alpha1.Operation{}, Resource: opsv1alpha1.GroupVersion.WithResource("operations"), Path: "/operations/"},
 	}
-	for _, k := range inputs.SourceKinds() {
-		if !k.Gated || o.Gates.ExternalArtifact {
-			resource, _ := apimeta.UnsafeGuessKindToResource(sourcev1.GroupVersion.WithKind(k.Name))
-			kinds = append(kinds, live.Kind{Object: k.New(), Resource: resource, Path: "/sources/" + k.Name + "/"})
-		}
-	}
-	return kinds
 }
 
 // health returns a function that reads the state of this replica from memory.

@@ -102,7 +102,6 @@ func pure() map[string][]string {
 		"view/operations":   nil,
 		"view/overview":     nil,
 		"view/request":      nil,
-		"view/sources":      nil,
 	}
 }
 

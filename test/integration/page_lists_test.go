@@ -12,13 +12,9 @@ import (
 	"testing"
 	"time"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -46,7 +42,7 @@ func (w *world) pages() http.Handler {
 		},
 		Source: &access.Source{
 			Rights: access.NewRights(suite.client, time.Now), Kept: suite.client, Live: suite.client, As: as, Scheme: suite.client.Scheme(), Now: time.Now,
-			Lists: access.NewLists(suite.client, "", time.Now), KeepsOperations: func() bool { return true },
+			KeepsOperations: func() bool { return true },
 		},
 		Now: time.Now, Health: func() site.Health { return site.Health{} },
 	})
@@ -138,39 +134,4 @@ func TestPageOfOperation(t *testing.T) {
 		w.expectPage(pages, user, own, http.StatusNotFound, nil, []string{job.Name})
 		w.expectPage(pages, user, "/operations", http.StatusOK, []string{"no Operations that you may get"}, []string{own})
 	}
-}
-
-// TestPageOfSources: the web page lists the sources of all kinds with the releases that use them, each
-// kind to those who may get it, failing ones first.
-func TestPageOfSources(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	w.untilReady(w.release("app", nil))
-	repository := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "charts"}}
-	repository.Spec.URL, repository.Spec.Interval = "https://localhost/charts", metav1.Duration{Duration: time.Hour}
-	w.must(suite.client.Create(t.Context(), repository))
-	repository.Status.ObservedGeneration = repository.Generation
-	repository.Status.Artifact = &fluxmeta.Artifact{URL: "http://localhost/x", Path: "x", Digest: "sha256:" + strings.Repeat("a", 64), Revision: "sha256:abc", LastUpdateTime: metav1.Now()}
-	apimeta.SetStatusCondition(&repository.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "Failed", Message: "no such host <b>"})
-	w.must(suite.client.Status().Update(t.Context(), repository))
-	t.Cleanup(func() {
-		_ = suite.client.Delete(context.WithoutCancel(t.Context()), repository, client.GracePeriodSeconds(0))
-	})
-
-	group := []string{sourcev1.GroupVersion.Group}
-	all, some, stranger := w.namespace+"-all", w.namespace+"-some", w.namespace+"-stranger"
-	releases := rbacv1.PolicyRule{APIGroups: []string{helmv2.GroupVersion.Group}, Resources: []string{"helmreleases"}}
-	w.grantReads(all, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"*"}}, releases)
-	w.grantReads(some, rbacv1.PolicyRule{APIGroups: group, Resources: []string{"ocirepositories"}})
-	pages := w.pages()
-	failing, ready := "row-HelmRepository/"+w.namespace+"/charts", "row-OCIRepository/"+w.namespace+"/app"
-	w.expectPage(pages, all, "/sources?namespace="+w.namespace, http.StatusOK, []string{failing, ready, "no such host &lt;b&gt;", "1.0.0@sha256:", `href="/releases/` + w.namespace + `/app"`}, []string{"could not be read"})
-	w.expectPage(pages, all, "/sources?kind=HelmRepository", http.StatusOK, []string{failing, "Failing"}, []string{ready})
-	w.expectPage(pages, all, "/sources?kind=Secret", http.StatusBadRequest, []string{"is none of"}, []string{failing})
-	w.expectPage(pages, some, "/sources", http.StatusOK, []string{ready}, []string{failing, "/releases/"})
-	w.expectPage(pages, stranger, "/sources", http.StatusOK, []string{"no sources that you may get"}, []string{failing, ready})
 }

@@ -94,7 +94,6 @@ func (p *pages) pageTable(other string) []pageRow {
 			route: "GET /operations/{namespace}/{name}", path: "/operations/" + other + "/missing", answers: answerAll(notFound, known...),
 			shown: map[string][]string{"There is no such object, or you may not get it.": known},
 		},
-		{route: "GET /sources", path: "/sources", answers: answerAll(ok, known...), shown: map[string][]string{other: nil}},
 		{route: "GET /events", path: "/events", answers: answerAll(ok, known...)},
 		{route: "GET /login", path: "/login", answers: everybody, shown: map[string][]string{`name="token"`: visitors()}},
 		{route: "POST /login", path: "/login", answers: answerAll("400 Bad Request", visitors()...)},

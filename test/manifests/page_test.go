@@ -96,9 +96,8 @@ func TestPageRights(t *testing.T) {
 		t.Errorf("the page adds %v, want %v", more, want)
 	}
 	reads, others := rights(into[rbacv1.ClusterRole](t, all, "ClusterRole/helm-page-role"))
-	const sources = "list source.toolkit.fluxcd.io/"
-	if want := []string{sources + "buckets", sources + "gitrepositories", sources + "helmrepositories"}; !slices.Equal(sorted(reads), want) {
-		t.Errorf("the page may read %q, want %q", sorted(reads), want)
+	if len(reads) > 0 {
+		t.Errorf("the page may read %q beside what the controller may", sorted(reads))
 	}
 	if want := []string{"create subjectaccessreviews", "create tokenreviews"}; !slices.Equal(sorted(others), want) {
 		t.Errorf("beside reading, the page may %q, want %q", sorted(others), want)

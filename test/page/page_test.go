@@ -68,7 +68,7 @@ func testEveryPage(t *testing.T, _ set, user account) {
 	for _, path := range []string{
 		"/releases/shop/storefront", "/releases/shop/checkout", "/releases/billing/ledger", "/releases/billing/gateway", "/releases/billing/reports",
 		"/releases/observability/alerts", "/releases/observability/probes", "/operations", "/operations/billing/invoices-migrate",
-		"/operations/shop/exports-nightly", "/sources", "/releases/observability/alerts/drift",
+		"/operations/shop/exports-nightly", "/releases/observability/alerts/drift",
 	} {
 		if !slices.Contains(paths, path) {
 			t.Errorf("no link leads to %s: the pages are %v", path, paths)
@@ -283,7 +283,6 @@ func testWithoutScript(t *testing.T, _ set, user account) {
 		"/releases/billing/ledger":             "PersistentVolumeClaim",
 		"/operations/shop/exports-nightly":     "no space left",
 		"/operations/billing/invoices-migrate": "Succeeded",
-		"/sources":                             "probes",
 	} {
 		open(path)
 		if !strings.Contains(b.html(), text) {

@@ -7,8 +7,6 @@
 //	checked.go        Viewer.Reader: reads as a release after checks of the user's rights
 //	drift.go          Viewer.Drift: how live objects differ from the newest revision
 //	elsewhere.go      Viewer.Elsewhere: the readiness of objects in another cluster
-//	sources.go        the sources of charts that one user may get
-//	lists.go          Lists: the sources that the controller does not keep
 //	operations.go     the Operations that one user may get, and their Pods
 //	related.go        the plan of a release, and the HelmReleases that depend on it
 //	viewer.go         Viewer: the HelmReleases that one user may get

@@ -29,8 +29,6 @@ type Source struct {
 	Kept client.Reader
 	// Live reads objects that the controller does not keep, with its own identity.
 	Live client.Reader
-	// Lists are the sources of kinds that the controller does not keep.
-	Lists *Lists
 	// KeepsOperations reports whether the controller keeps Operations, their Jobs and their Pods.
 	KeepsOperations func() bool
 	// As returns a reader of live objects with the identity of a release.

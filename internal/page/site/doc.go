@@ -9,7 +9,6 @@
 //	release.go     the page of one release
 //	drift.go       how live objects of a release differ
 //	operations.go  the list of Operations, and the page of one
-//	sources.go     the list of sources
 //	events.go      the stream of changes
 //	timeline.go    the events and revisions of a release
 //	changes.go     the comparisons of a release

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/operations"
-	"github.com/pintle-dev/pintle/internal/view/sources"
 )
 
 // functions are those that templates call.
@@ -26,8 +25,6 @@ func address(q interface{ Parameters() map[string][]string }) string {
 	switch q.(type) {
 	case operations.Query, *operations.Query:
 		path = "/operations"
-	case sources.Query, *sources.Query:
-		path = "/sources"
 	}
 	if parameters := q.Parameters(); len(parameters) > 0 {
 		return path + "?" + url.Values(parameters).Encode()
@@ -44,7 +41,7 @@ func rfc3339(t *time.Time) string {
 }
 
 // tone returns the suffix of the class .state-* for the state of a release, an object, an Operation,
-// a source, a plan or a revision. The stylesheet has a shape and a colour for each tone.
+// a plan or a revision. The stylesheet has a shape and a colour for each tone.
 func tone(state any) string {
 	switch fmt.Sprint(state) {
 	case "Ready", "Succeeded", "Applied", "Approved", "NotRequired", "deployed":

@@ -105,11 +105,10 @@ func TestReplica(t *testing.T) {
 // TestLive: a page names the paths whose changes it shows.
 func TestLive(t *testing.T) {
 	for path, want := range map[string]string{
-		"/":                            "/releases",
-		"/releases/shop/cart":          "/releases/shop/cart /operations/shop",
-		"/operations":                  "/operations",
-		"/operations/shop/backup":      "/operations/shop/backup",
-		"/sources/HelmChart/shop/cart": "/sources/HelmChart/shop/cart",
+		"/":                       "/releases",
+		"/releases/shop/cart":     "/releases/shop/cart /operations/shop",
+		"/operations":             "/operations",
+		"/operations/shop/backup": "/operations/shop/backup",
 	} {
 		l := &layout{User: &authenticationv1.UserInfo{}, path: path}
 		if got := l.Live(); got != want {

@@ -78,7 +78,6 @@ func New(o Options) (*Site, error) {
 	mux.Handle("GET /releases/{namespace}/{name}/drift", s.authenticated(s.drift))
 	mux.Handle("GET /operations", s.authenticated(s.operations))
 	mux.Handle("GET /operations/{namespace}/{name}", s.authenticated(s.operation))
-	mux.Handle("GET /sources", s.authenticated(s.sources))
 	mux.Handle("GET "+eventsPath, s.authenticated(s.events))
 	mux.HandleFunc("GET /login", s.loginForm)
 	mux.HandleFunc("POST /login", s.login)
