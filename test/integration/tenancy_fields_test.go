@@ -169,7 +169,7 @@ func (y *tenancy) uninstalls(t *testing.T) {
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "again"}) })
 	y.said(hr, helmv2.ReasonUpgradeFailed, `User "`+tenantUser+`" cannot patch resource "configmaps"`, `in the namespace "tenant-b"`, "uninstalls")
 	w.must(suite.client.Delete(t.Context(), hr))
-	y.said(hr, helmv2.ReasonUninstallFailed, `User "`+tenantUser+`" cannot delete resource "configmaps"`, `in the namespace "tenant-b"`, `"uninstalls"`)
+	y.said(hr, helmv2.ReasonUninstallFailed, `User "`+tenantUser+`" cannot get resource "configmaps"`, `in the namespace "tenant-b"`, "ConfigMap/tenant-b/uninstalls is not deleted")
 	y.othersGoOn()
 	y.unharmed(before)
 	withdraw = y.permit("tenant-b", configMaps("*")...)
