@@ -147,7 +147,8 @@ func (s steps) checkProven(in release.Input, d release.Decision) error {
 	used := 0
 	switch a := d.Action.(type) {
 	case release.Rollback:
-		if used = a.Version; a.Resume > 0 && s.forgedAt(in, a.Resume) {
+		// A rollback that is resumed reads its target again, and is refused if nothing proves it.
+		if used = a.Version; a.Resume > 0 {
 			used = a.Resume
 		}
 	case release.Test, release.CorrectDrift, release.Recheck, release.Adopt:

@@ -132,6 +132,11 @@ func (w *World) leftBehind() error {
 		if newest == nil || newest.Owner != uid || store == w.current() && !w.gone {
 			continue
 		}
+		if stored := store.read(newest); !stored.Sealed && !release.Proves(w.hr.Status.History, &stored) {
+			// The seals were lost before the end of its action was recorded. A record that nothing proves
+			// causes no deletion, so the release stays.
+			continue
+		}
 		if newest.Status != helmv2.StatusUninstalled && newest.Status != helmv2.StatusSuperseded {
 			return fmt.Errorf("revision %d of release %s, which is %s, is left behind", newest.Version, key, newest.Status)
 		}
