@@ -1,7 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package brief shortens text for messages: of charts, servers and users, who may write a megabyte.
+// Package brief shortens text for messages. Charts, servers and users may write a megabyte, in any
+// bytes.
 package brief
 
 import (
@@ -20,13 +21,15 @@ func Cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-len(more)], "") + more
 }
 
-// Line returns a text in one line: white space and control characters become single spaces.
+// Line returns a text in one line: white space and control characters become single spaces, and bytes
+// that are no UTF-8 become U+FFFD.
 func Line(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
 // Clauses returns the lines of a text as clauses of one line. A line that introduces others ends with
-// a colon. edit, if set, changes each line before. A text of one line stays as it is.
+// a colon. edit, if set, changes each line before. A text of one line stays as it is, and so does each
+// line but for the space around it: the redactor looks for secrets line by line.
 func Clauses(text string, edit func(line string) string) string {
 	if !strings.ContainsAny(text, "\r\n") {
 		return text

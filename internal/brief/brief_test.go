@@ -15,6 +15,7 @@ func TestBrief(t *testing.T) {
 		"character":   {Cut("aéîöü", 6), "aé..."},
 		"half":        {Cut("aéîöü", 5), "a..."},
 		"line":        {Line(" a\tb\r\n\u0085c\x1b[31m d "), "a b c [31m d"},
+		"no UTF-8":    {Line("a\xff\xfe b"), "a\uFFFD b"},
 		"clauses":     {Clauses("2 errors:\n* a\n\n* b\n", func(l string) string { return strings.TrimPrefix(l, "* ") }), "2 errors: a; b"},
 		"one clause":  {Clauses(" a ", nil), " a "},
 		"list":        {List([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},

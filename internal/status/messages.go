@@ -382,5 +382,5 @@ func takenFields(all []release.TakenField) []string {
 
 // oneLine returns a text of a chart in one line of limited length.
 func oneLine(text string) string {
-	return brief.Cut(strings.ToValidUTF8(brief.Line(text), "\uFFFD"), maxFact)
+	return brief.Cut(brief.Line(text), maxFact)
 }
