@@ -275,8 +275,8 @@ func (s *subject) pending(ctx context.Context) (view.DiffFacts, error) {
 	if decision == nil {
 		return s.facts(helm.Forecast{}), nil
 	}
-	action := release.PlanActionOf(s.in, decision.Helm())
-	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.Helm()), helm.PlanRequest{Action: action, Layers: s.layers()})
+	action := release.PlanActionOf(s.in, decision.HelmAction())
+	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.HelmAction()), helm.PlanRequest{Action: action, Layers: s.layers()})
 	if err != nil {
 		return view.DiffFacts{}, err
 	}

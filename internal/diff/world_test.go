@@ -167,7 +167,7 @@ func (w *world) apply() {
 	if decision == nil {
 		w.t.Fatal("the release is in sync")
 	}
-	out := w.differ.runner.Run(w.t.Context(), w.conn, s.job(decision.Helm()))
+	out := w.differ.runner.Run(w.t.Context(), w.conn, s.job(decision.HelmAction()))
 	if out.Err != nil {
 		w.t.Fatal(out.Err)
 	}

@@ -22,7 +22,7 @@ var ErrOtherLeads = errors.New("another controller holds a Lease of the same nam
 // withdrawTimeout limits the release of the Lease when the process ends.
 const withdrawTimeout = 5 * time.Second
 
-// StandbyOptions configure a Lock. All are required.
+// StandbyOptions configure a StandbyLock. All are required.
 type StandbyOptions struct {
 	// Namespace is that of the own Lease.
 	Namespace string
@@ -38,8 +38,8 @@ type StandbyOptions struct {
 	Ended   func()
 }
 
-// StandbyLock is a lock for leader election. It is acquired only while no other Lease of its name is held.
-// Once acquired, it is renewed whatever the others do. The elector uses it from one goroutine.
+// StandbyLock is a lock for leader election. It is acquired only while no other Lease of its name is
+// held. Once acquired, it is renewed whatever the others do. The elector uses it from one goroutine.
 type StandbyLock struct {
 	resourcelock.Interface
 
@@ -55,7 +55,7 @@ type StandbyLock struct {
 	unlisted bool
 }
 
-// NewStandbyLock returns a lock around another one.
+// NewStandbyLock returns a StandbyLock around lock.
 func NewStandbyLock(lock resourcelock.Interface, o StandbyOptions) *StandbyLock {
 	return &StandbyLock{Interface: lock, o: o, seen: observations{}}
 }

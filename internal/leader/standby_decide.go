@@ -48,8 +48,8 @@ type Decision struct {
 	For Lease
 }
 
-// DecideStandby returns whether the controller of namespace own may lead. The others are the Leases of the
-// same name in other namespaces. The decision to lead is valid only if the controller has written
+// DecideStandby returns whether the controller of namespace own may lead. The others are the Leases of
+// the same name in other namespaces. The decision to lead is valid only if the controller has written
 // its own Lease before it read the others: of two controllers, the second writer then finds the
 // Lease of the first.
 //

@@ -195,7 +195,7 @@ func forced(in Input) *Decision {
 		if d == nil {
 			continue
 		}
-		if !AppliesDesired(d.Helm()) {
+		if !AppliesDesired(d.HelmAction()) {
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why

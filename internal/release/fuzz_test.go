@@ -323,7 +323,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 // resumed, in the state in which it was left.
 func checkResumed(t *testing.T, in Input, d Decision) {
 	t.Helper()
-	version := Resumed(d.Helm())
+	version := Resumed(d.HelmAction())
 	if (version > 0) != (d.Rule == RuleResume) {
 		t.Errorf("resumes revision %d: %+v", version, d)
 	}
@@ -462,7 +462,7 @@ func checkInsists(t *testing.T, in Input, d Decision) {
 	install, installs := d.Action.(Install)
 	upgrade, upgrades := d.Action.(Upgrade)
 	insists := install.Insist || upgrade.Insist
-	begins := (installs || upgrades) && Resumed(d.Helm()) == 0
+	begins := (installs || upgrades) && Resumed(d.HelmAction()) == 0
 	if insists && (!begins || in.Desired.RefusesDenials()) {
 		t.Errorf("insists on %+v", d)
 	}

@@ -72,7 +72,7 @@ func pass(in Input, d Decision) Decision {
 		}
 	}
 	if in.Desired.Demands.NeedPlan() {
-		d.Action = carryOut(d.Helm(), in.Observed.Plan)
+		d.Action = carryOut(d.HelmAction(), in.Observed.Plan)
 	}
 	return d
 }
@@ -131,7 +131,7 @@ func isHeldDeployed(d Decision) bool {
 // rollback that remediates, a correction of drift, or the uninstall of a namespace that is being
 // deleted.
 func isGated(in Input, d Decision) bool {
-	switch a := d.Helm().(type) {
+	switch a := d.HelmAction().(type) {
 	case Install:
 		return a.Resume == 0
 	case Upgrade:
@@ -200,7 +200,7 @@ func policyUnavailable(in Input, _ Decision) *Decision {
 // policyRefused holds installs and upgrades of charts that a policy does not allow.
 func policyRefused(in Input, d Decision) *Decision {
 	refusal := in.Desired.Demands.Refusal
-	if refusal == nil || !AppliesDesired(d.Helm()) {
+	if refusal == nil || !AppliesDesired(d.HelmAction()) {
 		return nil
 	}
 	held := refused(*refusal)
@@ -273,7 +273,7 @@ func MustPlan(in Input) (HelmAction, bool) {
 			return nil, false
 		}
 	}
-	return d.Helm(), true
+	return d.HelmAction(), true
 }
 
 // MustFindNamespace reports whether the decision depends on whether the namespace of a deleted
@@ -294,7 +294,7 @@ func PlanRequested(in Input) (HelmAction, bool) {
 		return nil, false
 	}
 	in.Desired.Suspension, in.Observed.Debounce = Suspension{}, nil
-	switch a := ungated(in).Helm().(type) {
+	switch a := ungated(in).HelmAction().(type) {
 	case Install, Upgrade, Uninstall, Rollback:
 		return a, true
 	case Test, Unlock, Recheck, CorrectDrift:

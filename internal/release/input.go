@@ -36,11 +36,11 @@ type Decision struct {
 
 // Acts reports whether the decision changes the cluster and must be announced in status first.
 func (d Decision) Acts() bool {
-	return d.Helm() != nil
+	return d.HelmAction() != nil
 }
 
-// Helm returns the action if it is one of Helm; nil if it is not.
-func (d Decision) Helm() HelmAction {
+// HelmAction returns the action if it is one of Helm, and nil otherwise.
+func (d Decision) HelmAction() HelmAction {
 	a, _ := d.Action.(HelmAction)
 	return a
 }

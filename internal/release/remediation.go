@@ -291,7 +291,7 @@ func insist(in Input, d Decision) Decision {
 	if in.Desired.RefusesDenials() || !attempted(in) {
 		return d
 	}
-	switch a := d.Helm().(type) {
+	switch a := d.HelmAction().(type) {
 	case Install:
 		a.Insist = a.Resume == 0
 		d.Action = a

@@ -68,8 +68,8 @@ func TestResume(t *testing.T) {
 		if diff := cmp.Diff(tc.want, d.Action); diff != "" || d.Rule != RuleResume || d.State != StateLocked {
 			t.Errorf("%s: rule %s, state %s (-want +got):\n%s", name, d.Rule, d.State, diff)
 		}
-		if Resumed(d.Helm()) != 2 {
-			t.Errorf("%s: Resumed is %d", name, Resumed(d.Helm()))
+		if Resumed(d.HelmAction()) != 2 {
+			t.Errorf("%s: Resumed is %d", name, Resumed(d.HelmAction()))
 		}
 	}
 	if got := Resumed(Upgrade{}); got != 0 {

@@ -75,7 +75,8 @@ func (a Wait) retry(held bool, in Input) Retry {
 	return After(a.After)
 }
 
-// comparisonRetry returns when to compare live objects again; otherwise if the comparison does not say.
+// comparisonRetry returns when to compare live objects again: after the pause of the last comparison,
+// with back-off if it got no answer, and otherwise as given.
 func comparisonRetry(found *Drift, otherwise Retry) Retry {
 	switch {
 	case found == nil:

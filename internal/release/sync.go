@@ -142,7 +142,7 @@ func Pending(in Input) *Decision {
 		if d == nil {
 			continue
 		}
-		switch a := d.Helm().(type) {
+		switch a := d.HelmAction().(type) {
 		case Install, Upgrade:
 			return d
 		case Uninstall:

@@ -19,19 +19,19 @@ import (
 // HelmRelease was read.
 func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, now time.Time) Report {
 	status := *hr.Status.DeepCopy()
-	status.StorageNamespace = storageNamespace(d.Helm(), want)
+	status.StorageNamespace = storageNamespace(d.HelmAction(), want)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	var r Report
-	message := runningMessage(&c, d.Helm(), &status, want)
-	switch a := d.Helm().(type) {
+	message := runningMessage(&c, d.HelmAction(), &status, want)
+	switch a := d.HelmAction().(type) {
 	case release.Install:
 		c.clearDrifted()
-		announce(&status, d.Helm(), want)
+		announce(&status, d.HelmAction(), want)
 		status.History = nil
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall), a.Insist)
 	case release.Upgrade:
 		c.clearDrifted()
-		announce(&status, d.Helm(), want)
+		announce(&status, d.HelmAction(), want)
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade), a.Insist)
 	case release.Test:
 		if a.Request == "" {

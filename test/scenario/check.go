@@ -109,8 +109,8 @@ func checkResumed(in release.Input, d release.Decision) error {
 // checkApproved returns an error if an action begins whose plan needs an approval that it does not have.
 func (s steps) checkApproved(in release.Input, d release.Decision) error {
 	demands := in.Desired.Demands
-	begun := release.Resumed(d.Helm()) > 0 || in.Observed.Terminating
-	switch a := d.Helm().(type) {
+	begun := release.Resumed(d.HelmAction()) > 0 || in.Observed.Terminating
+	switch a := d.HelmAction().(type) {
 	case nil:
 		return nil
 	case release.Install, release.Upgrade:
@@ -131,7 +131,7 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 		return nil
 	}
 	p := s.plan
-	if p == nil || release.PlanOf(d.Helm()).Digest != p.digest {
+	if p == nil || release.PlanOf(d.HelmAction()).Digest != p.digest {
 		return fmt.Errorf("%s begins without the plan %+v: %+v", release.Name(d.Action), p, d)
 	}
 	if needs := demands.Assess(p.action, planning.Removals(p.changes, nil)).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {

@@ -168,7 +168,7 @@ func (s steps) checkProven(in release.Input, d release.Decision) error {
 	if used > 0 && s.forgedAt(in, used) {
 		return fmt.Errorf("revision %d of an attacker is used: %+v", used, d)
 	}
-	if resumed := release.Resumed(d.Helm()); resumed > 0 && s.current().ran.recorded[newest.Attempt.ID] {
+	if resumed := release.Resumed(d.HelmAction()); resumed > 0 && s.current().ran.recorded[newest.Attempt.ID] {
 		return fmt.Errorf("revision %d is resumed, whose action has ended: %+v", resumed, d)
 	}
 	if taken := release.TakenOver(in, d); taken != nil && taken.AppVersion == forgedVersion {

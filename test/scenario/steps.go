@@ -112,7 +112,7 @@ func (s steps) decided(in release.Input, d release.Decision) error {
 		return err
 	}
 	s.out.decision(d)
-	if in.Observed.Denied && insists(d.Helm()) {
+	if in.Observed.Denied && insists(d.HelmAction()) {
 		s.out.line("insists")
 	}
 	return s.checkForce(d, s.want)

@@ -204,7 +204,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	w.suspended = new(w.hr.Spec.Suspend)
 	w.out.status("announced", &w.hr.Status)
 	w.out.events(started.Events)
-	w.unrecorded = w.unrecorded || isRelease(d.Helm())
+	w.unrecorded = w.unrecorded || isRelease(d.HelmAction())
 	if d.Rule == release.RuleForced {
 		w.forcing = want.Requests.Force
 	}
@@ -212,19 +212,19 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.die()
 		return nil
 	}
-	if release.AppliesDesired(d.Helm()) {
+	if release.AppliesDesired(d.HelmAction()) {
 		w.debounce = nil
 	}
 	w.accepted = ""
-	helm = helm.against(d.Helm())
-	if !isRelease(d.Helm()) && release.Name(d.Helm()) != string(helmv2.ActionRollback) {
+	helm = helm.against(d.HelmAction())
+	if !isRelease(d.HelmAction()) && release.Name(d.HelmAction()) != string(helmv2.ActionRollback) {
 		// The action creates no revision.
 		helm.percent = 0
 	}
 	if helm.refuses() {
-		w.running = &action{kind: d.Helm(), want: want, started: w.now, store: w.target(d.Helm(), want), refused: helm.err()}
+		w.running = &action{kind: d.HelmAction(), want: want, started: w.now, store: w.target(d.HelmAction(), want), refused: helm.err()}
 	} else {
-		w.running = w.target(d.Helm(), want).begin(d.Helm(), want, uid, w.now, w.hr.Status.History)
+		w.running = w.target(d.HelmAction(), want).begin(d.HelmAction(), want, uid, w.now, w.hr.Status.History)
 	}
 	w.running.found, w.running.size = found, helm.size()
 	if to := stageOf(die); to > 0 || die == "run" {

@@ -32,7 +32,7 @@ type actor struct {
 // moment: the process is starting or ending.
 func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
 	ctx = apiretry.Unlimited(ctx)
-	info := attempt.Info{Action: rec.decision.Helm(), Desired: rec.want.Desired, Started: a.now()}
+	info := attempt.Info{Action: rec.decision.HelmAction(), Desired: rec.want.Desired, Started: a.now()}
 	if !rec.conn.Local() {
 		info.Cluster = rec.conn.Cluster()
 	}
@@ -40,7 +40,7 @@ func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
 		task, err := a.correction(ctx, rec, correct)
 		return err == nil && a.attempts.Begin(ctx, rec.key(), info, task)
 	}
-	if release.AppliesDesired(rec.decision.Helm()) {
+	if release.AppliesDesired(rec.decision.HelmAction()) {
 		a.debouncer.Acted(rec.key())
 	}
 	begun := a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
@@ -85,7 +85,7 @@ func (a *actor) correction(ctx context.Context, rec reconciliation, correct rele
 
 // helmAction returns the task that runs an action of Helm.
 func (a *actor) helmAction(ctx context.Context, rec reconciliation) attempt.Task {
-	job, takenOver := a.job(rec, rec.decision.Helm()), release.TakenOver(rec.in, rec.decision)
+	job, takenOver := a.job(rec, rec.decision.HelmAction()), release.TakenOver(rec.in, rec.decision)
 	examiner, err := evidence.New(rec.conn)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("failures will not be explained", "cause", err.Error())

@@ -20,7 +20,10 @@
 //	state.go           the state in memory of each HelmRelease
 //	environment.go     clients, clock and settings that all steps use
 //	helmchart.go       the HelmChart that spec.chart stands for
+//	keylocks.go        locks for the HelmCharts that are written
 //	debounce.go        whether the rest of a commit is still to arrive
+//	burst.go           when the inputs of a HelmRelease changed together
+//	applier.go         the Kustomization or Application that applies an object
 //
 // Step 3, the decision, is release.Decide. Parts with a subject of their own are packages below:
 //

@@ -250,7 +250,7 @@ func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Res
 
 // act announces the action and begins it. Nothing begins if the announcement cannot be written.
 func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
-	want, err := r.inputs.withChart(ctx, rec.hr, rec.want, rec.decision.Helm())
+	want, err := r.inputs.withChart(ctx, rec.hr, rec.want, rec.decision.HelmAction())
 	if err != nil {
 		return r.publisher.blocked(ctx, rec, err)
 	}

@@ -249,7 +249,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o controller.Options, queue *trigge
 		// Changes by users come before the objects of the initial lists.
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: r.turns.Goroutines(), UsePriorityQueue: new(true), NewQueue: o.NewQueue,
-			// For failed writes. More than outage.MaxRetry is too long after an outage.
+			// For failed writes. A longer pause would last beyond the end of an outage.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, controller.MaxOutageRetry),
 		}).
 		Complete(r)

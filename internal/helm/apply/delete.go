@@ -197,7 +197,7 @@ func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation, 
 	})
 }
 
-// live reads the metadata of an object that may be deleted. It returns nil if the object does not exist.
+// live reads the metadata of an object that may be deleted, or returns nil if it does not exist.
 func (d *deletion) live(info *resource.Info) (live runtime.Object, err error) {
 	err = d.remapped(info, func() (err error) {
 		live, err = readMetadata(d.ownership.ctx, info)

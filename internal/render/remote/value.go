@@ -78,7 +78,7 @@ func appendText(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
-// decodeMap returns the values that EncodeMap encoded; nil for no bytes. An error wraps ErrMessage.
+// decodeMap returns the values that encodeMap encoded; nil for no bytes. An error wraps errMessage.
 func decodeMap(raw []byte) (map[string]any, error) {
 	if len(raw) == 0 {
 		return nil, nil //nolint:nilnil // nil is the value

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// debounceState records when the inputs of one HelmRelease changed that its applier writes. Objects that
-// exist at the start of the process are no change.
+// debounceState records when the inputs of one HelmRelease changed that its applier writes. Objects
+// that exist at the start of the process are no change.
 type debounceState struct {
 	// tracked is true if another input of the HelmRelease has the same applier.
 	tracked bool
