@@ -86,7 +86,8 @@ type Query struct {
 func (d *Differ) Desired(ctx context.Context, q Query) (view.Diff, error) {
 	return d.diff(ctx, q, func(s *subject) (view.DiffFacts, error) {
 		facts, err := s.pending(ctx)
-		if err == nil && s.want.Policy.Drift == helmv2.DriftDetectionEnabled {
+		newest := s.in.Observed.Newest()
+		if err == nil && newest != nil && s.want.Policy.Drift == helmv2.DriftDetectionEnabled && release.Proven(newest, s.want.UID, s.hr.Status.History) {
 			facts.Drift, err = s.drift(ctx)
 		}
 		return facts, err
@@ -306,7 +307,7 @@ func (s *subject) facts(f helm.Forecast) view.DiffFacts {
 // job returns the job of an action.
 func (s *subject) job(action release.HelmAction) helm.Job {
 	return helm.Job{
-		Action: action, Desired: s.want.Desired, Spec: *s.hr.Spec.DeepCopy(), Origin: s.origin(),
+		Action: action, Desired: s.want.Desired, History: s.hr.Status.History, Spec: *s.hr.Spec.DeepCopy(), Origin: s.origin(),
 		Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets, Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS,
 		Lookups: s.reads.connection,
 	}
@@ -341,7 +342,7 @@ func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
 		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
 			objects, skipped, err := s.runner.Objects(ctx, s.conn, helm.ReadRequest{
 				Target: release.ObservedTarget(s.in), Version: newest.Version, Spec: *s.hr.Spec.DeepCopy(), Defaults: s.Settings.Defaults,
-				Origin: s.origin(), Secrets: secrets,
+				Origin: s.origin(), UID: s.want.UID, History: s.hr.Status.History, Secrets: secrets,
 			})
 			if s.choose != nil {
 				objects = s.choose(ctx, objects)

@@ -134,6 +134,25 @@ func TestDrift(t *testing.T) {
 	w.expect(drift(), "CorrectDrift", want[0])
 }
 
+// TestUnprovenDrift: live objects are not compared with a revision that the history does not prove, as
+// the controller does not compare them: any user who may write Secrets can have written its record.
+func TestUnprovenDrift(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	w.hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	w.Objects[appPath]["data"] = map[string]any{"message": "other"}
+	w.hr.Status.History[0].Digest = "sha256:" + strings.Repeat("0", 64)
+	w.Reads = nil
+	if d, err := w.differ.Drift(t.Context(), w.query()); err == nil || !strings.Contains(err.Error(), "revision 1") {
+		t.Errorf("it is compared: %v, %v", brief(d), err)
+	}
+	if slices.ContainsFunc(w.Reads, func(read string) bool { return strings.Contains(read, appPath) }) {
+		t.Errorf("it was read: %q", w.Reads)
+	}
+	w.expect(w.desired(), "Upgrade release digest verification error", `changed ConfigMap prod/app .data.message:"other">"one"`)
+}
+
 // TestStoredTarget: revisions are read where StoredTarget says, and nowhere else. The page checks the
 // rights of its users there.
 func TestStoredTarget(t *testing.T) {
