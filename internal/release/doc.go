@@ -10,7 +10,7 @@
 //
 // Files, top-down:
 //
-//	reconcile.go     Reconcile: the steps of a reconciliation, and the reads before a decision
+//	observe.go       Next: which facts to read before a decision, one after the other
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
 //	gate.go          the gates PolicyUnavailable, PolicyRefused, Frozen and AwaitingApproval
 //	hold.go          rules RolledBack and TestRequested: rollbacks and tests on request

@@ -4,7 +4,6 @@
 package release
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -173,20 +172,6 @@ func TestHoldOfAnotherOwner(t *testing.T) {
 	}
 }
 
-// unread reads revisions of a test.
-type unread struct {
-	RevisionReader
-
-	found *Revision
-	err   error
-	read  []int
-}
-
-func (u *unread) Revision(_ Input, version int) (*Revision, error) {
-	u.read = append(u.read, version)
-	return u.found, u.err
-}
-
 // TestHoldReadsItsTarget: the revision that is to be rolled back to is read in full before the
 // decision, and only then.
 func TestHoldReadsItsTarget(t *testing.T) {
@@ -201,18 +186,12 @@ func TestHoldReadsItsTarget(t *testing.T) {
 	if n := MustReadRevision(in); n != 1 || Decide(in).Acts() {
 		t.Errorf("revision %d is read, and the decision is %+v", n, Decide(in))
 	}
-	u := &unread{found: &full}
-	got, err := observeRevision(in, u, 1)
-	if err != nil || Name(Decide(got).Action) != "rollback" || !in.Observed.Revisions[1].Unread {
-		t.Errorf("%v, %+v", err, Decide(got))
+	got := in.WithRevision(1, &full)
+	if Name(Decide(got).Action) != "rollback" || !in.Observed.Revisions[1].Unread {
+		t.Errorf("%+v", Decide(got))
 	}
-	u.found = nil
-	if got, err = observeRevision(in, u, 1); err != nil || Decide(got).Why != "revision 1 is not stored" {
-		t.Errorf("deleted meanwhile: %v, %+v", err, Decide(got))
-	}
-	u.err = errors.New("no answer")
-	if _, err = observeRevision(in, u, 1); !errors.Is(err, u.err) {
-		t.Errorf("error %v", err)
+	if got = in.WithRevision(1, nil); Decide(got).Why != "revision 1 is not stored" {
+		t.Errorf("deleted meanwhile: %+v", Decide(got))
 	}
 	in.Observed.Revisions[0].RolledBackTo = 1
 	if n := MustReadRevision(in); n != 0 {

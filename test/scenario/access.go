@@ -33,7 +33,7 @@ func (w script) setAccess(args arguments) {
 
 // Connect returns an error or the reason if an object that gives access is missing. The access of a
 // HelmRelease matters only to its deletion.
-func (o observation) Connect() (unreachable string, err error) {
+func (o observation) connect() (unreachable string, err error) {
 	if o.access.missing == nil || !o.want.Deleted {
 		return "", nil
 	}
@@ -44,13 +44,19 @@ func (o observation) Connect() (unreachable string, err error) {
 	return why, nil
 }
 
-// History returns the revisions in storage, or none from a cache that lacks the latest write.
-func (o observation) History(in release.Input, live bool) ([]release.Revision, []release.Conflict, error) {
-	if o.access.behind && !live {
-		return nil, o.conflicts, nil
+// revisions returns in with the revisions in storage, or none from a cache that is behind.
+func (o observation) revisions(in release.Input, behind bool) release.Input {
+	var stored []release.Revision
+	if !behind {
+		stored = read(in.Recorded.History, o.store(release.StoredTarget(in.Desired, in.Recorded)).observed())
 	}
-	stored := o.store(release.StoredTarget(in.Desired, in.Recorded)).observed()
-	return release.BelieveAll(read(in.Recorded.History, stored), uid, in.Recorded.History), o.conflicts, nil
+	in = in.WithRevisions(stored, o.conflicts)
+	if release.MustFindStray(in) {
+		if target, stored := o.findStray(in); target != nil {
+			return in.WithStray(target, stored)
+		}
+	}
+	return in
 }
 
 // demand returns d with the demand that a line adds. The others stay.

@@ -55,8 +55,8 @@ func (w script) conflict(args arguments) error {
 	return nil
 }
 
-// Target checks the target of the spec. It returns nil if the check cannot be completed.
-func (o observation) Target(in release.Input) (*release.TargetCheck, error) {
+// checkTarget checks the target of the spec. It returns nil if the check cannot be completed.
+func (o observation) checkTarget(in release.Input) *release.TargetCheck {
 	var found *release.TargetCheck
 	if !o.unchecked {
 		check := o.obstacle
@@ -65,22 +65,22 @@ func (o observation) Target(in release.Input) (*release.TargetCheck, error) {
 	if want := in.Desired.Target; found != nil && !release.SameRecords(want, release.ObservedTarget(in)) {
 		found.Revisions = release.BelieveAll(o.store(want).observed(), uid, in.Recorded.History)
 	}
-	return found, nil
+	return found
 }
 
-// Revision returns a revision in storage.
-func (o observation) Revision(in release.Input, version int) (*release.Revision, error) {
+// storedRevision returns a revision; nil if it is not stored.
+func (o observation) storedRevision(in release.Input, version int) *release.Revision {
 	store := o.store(release.ObservedTarget(in))
 	found := store.version(version)
 	if found == nil {
-		return nil, nil //nolint:nilnil // it is not stored
+		return nil
 	}
 	read := store.read(found)
-	return &read, nil
+	return &read
 }
 
-// Stray searches the recorded storage namespace for a release whose target is not recorded.
-func (o observation) Stray(in release.Input) (*release.Target, []release.Revision, error) {
+// findStray searches the recorded storage namespace for a release whose target is not recorded.
+func (o observation) findStray(in release.Input) (*release.Target, []release.Revision) {
 	prefix := in.Recorded.StorageNamespace + "/"
 	for _, key := range slices.Sorted(maps.Keys(o.stores)) {
 		name, found := strings.CutPrefix(key, prefix)
@@ -92,9 +92,9 @@ func (o observation) Stray(in release.Input) (*release.Target, []release.Revisio
 			continue
 		}
 		target := &release.Target{Name: name, Namespace: newest.Namespace, StorageNamespace: in.Recorded.StorageNamespace}
-		return target, read(nil, o.stores[key].observed()), nil
+		return target, read(nil, o.stores[key].observed())
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
 // current returns the storage of the observed release.
@@ -102,7 +102,7 @@ func (w *World) current() *storage {
 	in := release.Input{Desired: w.desired(), Recorded: w.hr.Status}
 	in.Observed.Revisions = w.store(release.ObservedTarget(in)).observed()
 	if release.MustFindStray(in) {
-		if stray, revisions, _ := (observation{w, in.Desired}).Stray(in); stray != nil {
+		if stray, revisions := (observation{w, in.Desired}).findStray(in); stray != nil {
 			in.Observed.Stray, in.Observed.Revisions = stray, revisions
 		}
 	}

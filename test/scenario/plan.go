@@ -13,12 +13,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (o observation) Terminating() bool { return o.access.ending }
-
-// Plan returns the plan of an action. It computes the plan if there is none, if its inputs or its base
-// have changed, if it is void, or on request.
-func (o observation) Plan(in release.Input, a release.HelmAction) (*release.Plan, error) {
-	w, action := o.World, release.PlanActionOf(in, a)
+// findPlan returns the plan of the next action. It computes the plan if there is none, if its inputs or
+// its base have changed, if it is void, or on request.
+func (o observation) findPlan(in release.Input) *release.Plan {
+	w, action := o.World, release.PlanActionOf(in, release.PlannedAction(in))
 	base := 0
 	if newest := in.Observed.Newest(); newest != nil {
 		base = newest.Version
@@ -38,7 +36,7 @@ func (o observation) Plan(in release.Input, a release.HelmAction) (*release.Plan
 	if requested {
 		handle(w, v1alpha1.AnnotationPlan, in.Desired.Requests.Plan)
 	}
-	return w.plan.found(in.Desired.Demands), nil
+	return w.plan.found(in.Desired.Demands)
 }
 
 // found returns the plan as decisions read it.

@@ -152,7 +152,7 @@ func checkEnd(w *World) error {
 			return err
 		}
 	}
-	in, err := release.Observe(w.input(w.desired()), observation{w, w.desired()})
+	in, err := release.Observe(w.input(w.desired()), observation{w, w.desired()}.read)
 	if err != nil && w.hr.DeletionTimestamp.IsZero() {
 		return err
 	}

@@ -6,7 +6,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -21,22 +20,30 @@ type steps struct {
 	die  string
 }
 
-var _ release.Reconciler[struct{}] = steps{}
-
 // reconcileOnce plays the steps in the order of the controller.
 func (w *World) reconcileOnce(helm helmResult, die string) error {
-	_, err := release.Reconcile(steps{observation{w, w.desired()}, helm, die})
-	return err
-}
-
-func (s steps) Record() (none struct{}, ended bool, err error) {
-	if s.ended == nil {
-		return none, false, nil
+	s := steps{observation{w, w.desired()}, helm, die}
+	if s.ended != nil {
+		return s.record(die)
 	}
-	return none, true, s.record(s.die)
+	in, err := s.inputs()
+	if err == nil {
+		in, err = release.Observe(in, s.read)
+	}
+	if err != nil {
+		return s.block(err)
+	}
+	d := release.Decide(in)
+	if err := s.decided(in, d); err != nil {
+		return err
+	}
+	if d.Acts() {
+		return s.begin(in, d)
+	}
+	return s.end(in, d)
 }
 
-func (s steps) Inputs() (release.Input, error) {
+func (s steps) inputs() (release.Input, error) {
 	if refusal := s.want.Demands.Refusal; refusal != nil && !refusal.ChangesOnly {
 		in := s.input(s.want)
 		in.Observed.Unresolved = refusal.Policy + " refuses " + refusal.Field
@@ -53,39 +60,33 @@ func (s steps) Inputs() (release.Input, error) {
 	return in, nil
 }
 
-// Cached is not played: the memory of a process does not have the last result.
-func (s steps) Cached(release.Input, time.Duration) (none struct{}, err error) { return none, nil }
-
-func (s steps) Blocked(err error) (none struct{}, end error) {
+// block publishes an obstacle.
+func (s steps) block(err error) error {
 	var blocked *release.Blocked
 	if !errors.As(err, &blocked) {
-		return none, err
+		return err
 	}
-	return none, s.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, blocked, s.now) }, s.die)
+	return s.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, blocked, s.now) }, s.die)
 }
 
-func (s steps) Act(in release.Input, d release.Decision) (none struct{}, err error) {
-	if err := s.decided(in, d); err != nil {
-		return none, err
-	}
+// begin announces and plays an action.
+func (s steps) begin(in release.Input, d release.Decision) error {
 	if s.lockHolder != nil {
-		return none, fmt.Errorf("%s although an Operation holds the lock", release.Name(d.Action))
+		return fmt.Errorf("%s although an Operation holds the lock", release.Name(d.Action))
 	}
-	return none, s.act(d, in, s.helm, s.die)
+	return s.act(d, in, s.helm, s.die)
 }
 
-func (s steps) Settle(in release.Input, d release.Decision) (none struct{}, err error) {
-	if err := s.decided(in, d); err != nil {
-		return none, err
-	}
+// end plays a decision that runs no action.
+func (s steps) end(in release.Input, d release.Decision) error {
 	if _, ok := d.Action.(release.Finalize); ok {
 		s.gone, s.paused = true, true
 		s.out.line("finalizer removed")
 		s.out.events(status.Finalized(d, in))
 		if d.State == release.StateAbsent {
-			return none, s.leftBehind()
+			return s.leftBehind()
 		}
-		return none, nil
+		return nil
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
 		s.cancelFor(wait)
@@ -93,7 +94,7 @@ func (s steps) Settle(in release.Input, d release.Decision) (none struct{}, err 
 	if _, ok := d.Action.(release.Adopt); ok && s.die != "announce" && !in.Observed.Newest().EndedEarly() {
 		s.releaseEnded()
 	}
-	return none, s.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Settled(hr, d, in) }, s.die)
+	return s.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Settled(hr, d, in) }, s.die)
 }
 
 // cancelFor cancels the running action. An install whose hooks have not all run waits on if only its
@@ -127,35 +128,45 @@ func (w *World) input(want release.Desired) release.Input {
 	return in
 }
 
-// observation reads the world for release.Observe. want is the desired state.
+// observation reads the facts of the world. want is the desired state.
 type observation struct {
 	*World
 	want release.Desired
 }
 
-func (o observation) Dependents() []release.Dependent { return o.dependents }
-
-func (o observation) Makers(in release.Input) ([]release.Conflict, error) {
-	return in.Observed.Conflicts, nil
-}
-
-func (o observation) PreservedDigest(release.Input) (string, error) { return "", nil }
-
-func (o observation) Renderings(release.Input) release.Renderings { return release.Renderings{} }
-
-func (o observation) Drift(release.Input) (*release.Drift, error) {
-	found := o.live
-	return &found, nil
-}
-
-func (o observation) Health(release.Input) (*release.Health, error) {
-	return &release.Health{Ready: !o.notReady}, nil
-}
-
-func (o observation) Debounce(release.Input) *release.Debounce {
-	if o.debounce == nil {
-		return nil
+// read returns in with one fact.
+func (o observation) read(in release.Input, fact release.Fact) (release.Input, error) {
+	have := &in.Observed
+	var err error
+	switch fact {
+	case release.FactDependents:
+		have.Dependents = o.dependents
+	case release.FactConnection:
+		have.Unreachable, err = o.connect()
+	case release.FactRevisions:
+		return o.revisions(in, o.access.behind), nil
+	case release.FactConfirmation:
+		return o.revisions(in, false), nil
+	case release.FactRevision:
+		version := release.MustReadRevision(in)
+		return in.WithRevision(version, o.storedRevision(in, version)), nil
+	case release.FactTarget:
+		have.Target = o.checkTarget(in)
+	case release.FactPreserved:
+	case release.FactHealth:
+		have.Health = &release.Health{Ready: !o.notReady}
+	case release.FactDrift:
+		found := o.live
+		have.Drift = &found
+	case release.FactDebounce:
+		if o.World.debounce != nil {
+			recent := *o.World.debounce
+			have.Debounce = &recent
+		}
+	case release.FactNamespace:
+		have.Terminating = o.access.ending
+	case release.FactPlan:
+		have.Plan = o.findPlan(in)
 	}
-	recent := *o.debounce
-	return &recent
+	return in, err
 }

@@ -107,9 +107,9 @@ func (a *actor) helmAction(ctx context.Context, rec reconciliation) attempt.Task
 	}
 }
 
-// ended returns the outcome of an action on this very object. The outcome of one on a former object
+// takeOutcome returns the outcome of an action on this very object. The outcome of one on a former object
 // of the same name is dropped.
-func (a *actor) ended(hr *helmv2.HelmRelease) (release.Outcome, bool) {
+func (a *actor) takeOutcome(hr *helmv2.HelmRelease) (release.Outcome, bool) {
 	key := client.ObjectKeyFromObject(hr)
 	outcome, ended := a.attempts.Ended(key)
 	if ended && outcome.Desired.UID != string(hr.UID) {

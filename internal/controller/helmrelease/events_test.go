@@ -48,7 +48,7 @@ func TestDeafReceiverDelaysNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			obstacle := &release.Blocked{Reason: helmv2.ReasonDependencyNotReady, Message: fmt.Sprintf("for the %d. reason", i), Retry: release.Never()}
-			if _, err := r.publisher.blocked(t.Context(), reconciliation{read: hr, hr: hr}, obstacle); err != nil {
+			if _, err := r.publisher.publishObstacle(t.Context(), reconciliation{read: hr, hr: hr}, obstacle); err != nil {
 				t.Fatal(err)
 			}
 		}

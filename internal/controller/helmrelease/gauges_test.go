@@ -113,7 +113,7 @@ func TestSuccessIsDated(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Suspension.Active = suspended
-		if _, err := r.publisher.settled(t.Context(), reconciliation{
+		if _, err := r.publisher.publishDecision(t.Context(), reconciliation{
 			read: hr, hr: hr, decision: settled, in: release.Input{Desired: want.Desired, Recorded: hr.Status, Now: now},
 		}); err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func TestObserveUnreachable(t *testing.T) {
 	r := testReconciler(t, s)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.KubeConfig, hr.Status.StorageNamespace = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}, "apps"
-	rec, err := observe(t, r, reconciliation{read: hr, hr: hr, in: release.Input{Desired: release.Desired{Deleted: true}, Recorded: hr.Status}})
+	rec, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr, in: release.Input{Desired: release.Desired{Deleted: true}, Recorded: hr.Status}})
 	have := rec.in.Observed
 	if err != nil || !strings.Contains(have.Unreachable, "apps/there") {
 		t.Errorf("unreachable is %q, %v", have.Unreachable, err)
@@ -123,7 +123,7 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	want := release.Desired{Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}}
 	reconcile := func() {
 		t.Helper()
-		if _, err := observe(t, r, reconciliation{read: hr, hr: hr, in: release.Input{Desired: want, Recorded: hr.Status}}); err != nil {
+		if _, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr, in: release.Input{Desired: want, Recorded: hr.Status}}); err != nil {
 			t.Fatal(err)
 		}
 	}

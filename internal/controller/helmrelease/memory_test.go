@@ -136,7 +136,7 @@ func TestConflictsAreRemembered(t *testing.T) {
 		waits  bool
 	}{{[]release.Target{{Namespace: "apps", Name: "shop"}}, true}, {nil, false}} {
 		outcome := release.Outcome{Action: release.Upgrade{}, Err: errors.New("x"), Desired: release.Desired{UID: "uid-1"}, Owners: step.owners}
-		if _, err := r.publisher.finished(t.Context(), current(t, r), outcome); err != nil {
+		if _, err := r.publisher.publishOutcome(t.Context(), current(t, r), outcome); err != nil {
 			t.Fatal(err)
 		}
 		if waits := len(r.waitingFor([]string{shop})) == 1; waits != step.waits {
@@ -155,12 +155,12 @@ func TestRefusalIsRemembered(t *testing.T) {
 		Action: release.Upgrade{}, Err: errors.New("x"), Desired: release.Desired{UID: "uid-1"}, Record: &release.RecordSize{Bytes: 2, Limit: 1},
 	}
 	hr := current(t, r)
-	if _, err := r.publisher.finished(t.Context(), hr, outcome); err != nil {
+	if _, err := r.publisher.publishOutcome(t.Context(), hr, outcome); err != nil {
 		t.Fatal(err)
 	}
-	in, err := r.steps(t.Context(), hr).Inputs()
-	if err != nil || in.Observed.Oversized == nil {
-		t.Errorf("observed is %+v, %v", in.Observed, err)
+	rec, err := r.desired(t.Context(), reconciliation{read: hr, hr: hr})
+	if err != nil || rec.in.Observed.Oversized == nil {
+		t.Errorf("observed is %+v, %v", rec.in.Observed, err)
 	}
 }
 
@@ -169,14 +169,14 @@ func TestConflictIsNoObstacle(t *testing.T) {
 	r := testReconciler(t, &stub{})
 	hr := current(t, r)
 	cause := apierrors.NewConflict(schema.GroupResource{Resource: "helmcharts"}, "web", errors.New("changed"))
-	result, err := r.publisher.blocked(t.Context(), reconciliation{read: hr, hr: hr}, cause)
+	result, err := r.publisher.publishObstacle(t.Context(), reconciliation{read: hr, hr: hr}, cause)
 	if want := (ctrl.Result{RequeueAfter: controller.StaleRetry}); err != nil || result != want || len(current(t, r).Status.Conditions) > 0 {
 		t.Errorf("got %+v, %v", result, err)
 	}
 	// The cache still returns the same version: its watch may be interrupted.
 	later := r.now().Add(time.Minute)
 	r.now = func() time.Time { return later }
-	if result, err = r.publisher.unwritten(hr, cause); err != nil || result.RequeueAfter != time.Second {
+	if result, err = r.publisher.endUnwritten(hr, cause); err != nil || result.RequeueAfter != time.Second {
 		t.Errorf("a minute later: %+v, %v", result, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestDebounceEndsWithAnAction(t *testing.T) {
 		m.debounce.Observe([2]int64{1, 1}, now)
 		m.debounce.Changed(now)
 	})
-	rec, err := observe(t, r, reconciliation{read: hr, hr: hr})
+	rec, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr})
 	if err != nil || rec.in.Observed.Debounce == nil {
 		t.Fatalf("observed is %+v, %v", rec.in.Observed, err)
 	}

@@ -59,7 +59,7 @@ func TestReconciliationsAreTimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome := release.Outcome{Action: release.Install{}, Started: now, Ended: now.Add(time.Minute)}
-	if _, err := r.publisher.finished(t.Context(), hr, outcome); err != nil {
+	if _, err := r.publisher.publishOutcome(t.Context(), hr, outcome); err != nil {
 		t.Fatal(err)
 	}
 	if n, s := reconciled(t, registry); n != count+1 || s != sum+60 {

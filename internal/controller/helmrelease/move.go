@@ -12,9 +12,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// Stray returns the revisions of an interrupted install whose target neither the spec nor status
+// stray returns the revisions of an interrupted install whose target neither the spec nor status
 // names any more, if there is one.
-func (o *observation) Stray(in release.Input) (*release.Target, []release.Revision, error) {
+func (o *observation) stray(in release.Input) (*release.Target, []release.Revision, error) {
 	namespace := in.Recorded.StorageNamespace
 	stray, revisions, err := o.helm.Stray(o.ctx, o.rec.conn, namespace, in.Desired.UID)
 	if err != nil {
@@ -23,9 +23,9 @@ func (o *observation) Stray(in release.Input) (*release.Target, []release.Revisi
 	return stray, revisions, nil
 }
 
-// Target checks whether the release can be installed at the target of the spec. It does not
+// target checks whether the release can be installed at the target of the spec. It does not
 // wait for a download: the end of a download triggers another reconciliation.
-func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
+func (o *observation) target(in release.Input) (*release.TargetCheck, error) {
 	ctx, rec := o.ctx, o.with(in)
 	install := release.Install{Timeout: rec.want.Policy.Install.Timeout}
 	want, err := o.inputs.withChart(ctx, rec.hr, rec.want, install)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -28,17 +29,40 @@ type observer struct {
 	plans      *plans.Planner
 }
 
-// observation is one run of release.Observe. rec gets the connection by which the release is read.
-// An action uses the same connection.
+// observation reads the facts of one release. rec gets the connection by which the release is read. An
+// action uses the same connection.
 type observation struct {
 	*observer
 	ctx context.Context //nolint:containedctx // it lives as long as one reconciliation
 	rec reconciliation
-	// live is true if the revisions were read from the API server.
-	live bool
 }
 
-var _ release.Observer = (*observation)(nil)
+// observe returns rec with the observed state. An error comes with what was known before, and with
+// the connection if there is one.
+func (o *observer) observe(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	run := &observation{observer: o, ctx: ctx, rec: rec}
+	return run.observe(run.read)
+}
+
+// rehearse observes as observe does, for a process that changes nothing: a comparison of live objects
+// sends dry runs, which are writes, and a plan would be stored. The controller that leads does both.
+func (o *observer) rehearse(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	run := &observation{observer: o, ctx: ctx, rec: rec}
+	return run.observe(func(in release.Input, fact release.Fact) (release.Input, error) {
+		if fact == release.FactDrift || fact == release.FactPlan {
+			return in, nil
+		}
+		return run.read(in, fact)
+	})
+}
+
+func (o *observation) observe(read func(release.Input, release.Fact) (release.Input, error)) (reconciliation, error) {
+	in, err := release.Observe(o.rec.in, read)
+	if err != nil {
+		return o.rec, err
+	}
+	return o.with(in), nil
+}
 
 // with returns the reconciliation with the present input.
 func (o *observation) with(in release.Input) reconciliation {
@@ -46,18 +70,51 @@ func (o *observation) with(in release.Input) reconciliation {
 	return o.rec
 }
 
-func (o *observation) Dependents() []release.Dependent { return o.dependents.Of(o.ctx, o.rec.hr) }
+// read returns in with one fact.
+func (o *observation) read(in release.Input, fact release.Fact) (release.Input, error) {
+	have := &in.Observed
+	var err error
+	switch fact {
+	case release.FactDependents:
+		have.Dependents = o.dependents.Of(o.ctx, o.rec.hr)
+	case release.FactConnection:
+		o.rec.conn, have.Unreachable, err = o.connect(o.ctx, o.rec)
+	case release.FactRevisions:
+		return o.revisions(in, false)
+	case release.FactConfirmation:
+		return o.revisions(in, true)
+	case release.FactRevision:
+		return o.revision(in)
+	case release.FactTarget:
+		have.Target, err = o.target(in)
+	case release.FactPreserved:
+		have.PreservedDigest, err = o.preserved(in)
+	case release.FactHealth:
+		have.Health, err = o.health(in)
+	case release.FactDrift:
+		have.Renderings = o.comparer.renderings(o.with(in), have.Newest(), in.Now)
+		have.Drift, err = o.comparer.compare(o.ctx, o.with(in), have.Newest())
+	case release.FactDebounce:
+		have.Debounce = o.debouncer.Burst(o.ctx, o.rec.hr, in)
+	case release.FactNamespace:
+		have.Terminating = o.dependents.IsTerminating(o.ctx, o.rec.hr.Namespace)
+	case release.FactPlan:
+		have.Plan, err = o.plan(in)
+	}
+	return in, err
+}
 
-func (o *observation) Connect() (unreachable string, err error) {
-	conn, unreachable, err := o.connections.Find(o.ctx, o.rec.hr)
+// connect opens the connection to the cluster of a release. unreachable states why the cluster can
+// never be reached again; it is empty otherwise.
+func (e *environment) connect(ctx context.Context, rec reconciliation) (conn *cluster.Connection, unreachable string, err error) {
+	conn, unreachable, err = e.connections.Find(ctx, rec.hr)
 	if err != nil || unreachable != "" {
-		return unreachable, err
+		return nil, unreachable, err
 	}
 	if held, takes := conn.TokenState(); takes {
-		o.metrics.TokenRequested(o.rec.key(), held)
+		e.metrics.TokenRequested(rec.key(), held)
 	}
-	o.rec.conn = conn
-	return "", nil
+	return conn, "", nil
 }
 
 // unread returns the obstacle for the error of a read by the connection of the release.
@@ -65,23 +122,39 @@ func (o *observation) unread(err error, format string, args ...any) error {
 	return o.connections.Denied(o.ctx, o.rec.hr, release.BlockedBy(helmv2.ReasonStateError, err, format, args...))
 }
 
-func (o *observation) History(in release.Input, live bool) ([]release.Revision, []release.Conflict, error) {
-	o.live = live
-	target, read := release.StoredTarget(in.Desired, in.Recorded), o.helm.History
+// revisions returns in with the stored revisions and the other HelmReleases that request or created the
+// release. live requires data from the API server instead of a cache.
+func (o *observation) revisions(in release.Input, live bool) (release.Input, error) {
+	target, history := release.StoredTarget(in.Desired, in.Recorded), o.helm.History
 	if live {
-		read = o.helm.LiveHistory
+		history = o.helm.LiveHistory
 	}
 	others, err := o.owners.ofRelease(o.ctx, o.rec.hr, target)
 	if err != nil {
-		return nil, nil, err
+		return in, err
 	}
-	revisions, err := read(o.ctx, o.rec.conn, target, in.Recorded.History)
+	stored, err := history(o.ctx, o.rec.conn, target, in.Recorded.History)
 	if err != nil {
-		return nil, nil, o.unread(err, "Could not determine release state")
+		return in, o.unread(err, "Could not determine release state")
 	}
-	revisions = release.BelieveAll(revisions, in.Desired.UID, in.Recorded.History)
-	conflicts, err := withProofs(in.Desired, target, in.Recorded.History, revisions, others, o.proof(target))
-	return revisions, conflicts, err
+	in = in.WithRevisions(stored, nil)
+	if in.Observed.Conflicts, err = withProofs(in.Desired, target, in.Recorded.History, in.Observed.Revisions, others, o.proof(target)); err != nil {
+		return in, err
+	}
+	if release.MustFindStray(in) {
+		stray, stored, err := o.stray(in)
+		if err != nil {
+			return in, err
+		}
+		if stray != nil {
+			in = in.WithStray(stray, stored)
+		}
+	}
+	in.Observed.Conflicts, err = o.owners.withMakers(o.ctx, o.rec.hr, in.Observed.Revisions, in.Observed.Conflicts)
+	if err == nil && (live || !release.MustConfirm(in)) {
+		o.warnOfMove(o.with(in), target)
+	}
+	return in, err
 }
 
 // proof returns a function that reads a stored revision to verify the history of another
@@ -96,43 +169,27 @@ func (o *observation) proof(target release.Target) func(int, helmv2.Snapshots) (
 	}
 }
 
-func (o *observation) Revision(in release.Input, version int) (*release.Revision, error) {
+func (o *observation) revision(in release.Input) (release.Input, error) {
+	version := release.MustReadRevision(in)
 	found, err := o.helm.Revision(o.ctx, o.rec.conn, release.ObservedTarget(in), version, in.Recorded.History)
 	if err != nil {
-		return nil, o.unread(err, "Could not read revision %d", version)
+		return in, o.unread(err, "Could not read revision %d", version)
 	}
-	return found, nil
+	return in.WithRevision(version, found), nil
 }
 
-func (o *observation) Makers(in release.Input) ([]release.Conflict, error) {
-	conflicts, err := o.owners.withMakers(o.ctx, o.rec.hr, in.Observed.Revisions, in.Observed.Conflicts)
-	if in.Observed.Conflicts = conflicts; err == nil && (o.live || !release.MustConfirm(in)) {
-		o.warnOfMove(o.with(in), release.StoredTarget(in.Desired, in.Recorded))
-	}
-	return conflicts, err
-}
-
-func (o *observation) PreservedDigest(in release.Input) (string, error) {
+func (o *observation) preserved(in release.Input) (digest string, err error) {
 	values := o.rec.want.Values
 	if values == nil {
 		return "", nil
 	}
-	digest, err := o.helm.Preserved(o.ctx, o.rec.conn, in, values)
-	if err != nil {
+	if digest, err = o.helm.Preserved(o.ctx, o.rec.conn, in, values); err != nil {
 		return "", o.unread(err, "Could not determine which values are preserved")
 	}
 	return digest, nil
 }
 
-func (o *observation) Renderings(in release.Input) release.Renderings {
-	return o.comparer.renderings(o.with(in), in.Observed.Newest(), in.Now)
-}
-
-func (o *observation) Drift(in release.Input) (*release.Drift, error) {
-	return o.comparer.compare(o.ctx, o.with(in), in.Observed.Newest())
-}
-
-func (o *observation) Health(in release.Input) (*release.Health, error) {
+func (o *observation) health(in release.Input) (*release.Health, error) {
 	version := in.Observed.Newest().Version
 	health, err := o.helm.Health(o.ctx, o.rec.conn, o.readRequest(o.with(in), version))
 	if err != nil {
@@ -141,16 +198,8 @@ func (o *observation) Health(in release.Input) (*release.Health, error) {
 	return &health, nil
 }
 
-func (o *observation) Debounce(in release.Input) *release.Debounce {
-	return o.debouncer.Burst(o.ctx, o.rec.hr, in)
-}
-
-func (o *observation) Terminating() bool {
-	return o.dependents.IsTerminating(o.ctx, o.rec.hr.Namespace)
-}
-
-func (o *observation) Plan(in release.Input, action release.HelmAction) (*release.Plan, error) {
-	rec := o.with(in)
+func (o *observation) plan(in release.Input) (*release.Plan, error) {
+	rec, action := o.with(in), release.PlannedAction(in)
 	q := plans.Query{HR: rec.hr, In: in, Action: action}
 	o.memory.With(rec.key(), func(m *memory) { q.Void = m.void })
 	if _, requested := release.PlanRequested(in); requested {

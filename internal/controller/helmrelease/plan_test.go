@@ -58,7 +58,7 @@ func TestVoidPlan(t *testing.T) {
 	s := &stub{}
 	r := deployed(t, s, map[string]string{v1alpha1.AnnotationPlan: "one"})
 	reconcileOnce(t, r)
-	r.publisher.recorded(key, release.Outcome{PlanVoid: true, Action: release.Upgrade{Plan: release.PlanRef{Digest: "sha256:1"}}})
+	r.publisher.noteOutcome(key, release.Outcome{PlanVoid: true, Action: release.Upgrade{Plan: release.PlanRef{Digest: "sha256:1"}}})
 	edit(t, r.client, func(hr *helmv2.HelmRelease) { hr.Annotations[helmv2.AnnotationHandled] = "" })
 	for range 2 {
 		reconcileOnce(t, r)

@@ -27,23 +27,23 @@ import (
 // publisher ends reconciliations: it writes status, then sends events and updates metrics.
 type publisher struct{ *environment }
 
-// finished publishes the outcome of an action. The outcome is forgotten after it is written.
-func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
+// publishOutcome publishes the outcome of an action. The outcome is forgotten after it is written.
+func (p *publisher) publishOutcome(ctx context.Context, hr *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(hr)
 	logOutcome(ctx, o)
 	// Before the write: a change of the owners is observed from then on.
 	p.memory.With(key, func(m *memory) { m.blockedBy(hr, o.Owners) })
 	result, err := p.publish(ctx, hr, sentStatus{Report: p.withSuspension(hr, status.Finished(hr, o, p.now())), outcome: &o})
 	if err != nil {
-		return p.unwritten(hr, err)
+		return p.endUnwritten(hr, err)
 	}
-	p.recorded(key, o)
+	p.noteOutcome(key, o)
 	return result, nil
 }
 
-// answered ends the reconciliation of a HelmRelease whose status proves that a write was carried
+// publishCarriedOut ends the reconciliation of a HelmRelease whose status proves that a write was carried
 // out that the API server did not answer; nil if it proves none.
-func (p *publisher) answered(ctx context.Context, hr *helmv2.HelmRelease) *ctrl.Result {
+func (p *publisher) publishCarriedOut(ctx context.Context, hr *helmv2.HelmRelease) *ctrl.Result {
 	key := client.ObjectKeyFromObject(hr)
 	var sent *sentStatus
 	p.memory.With(key, func(m *memory) { sent = m.carriedOut(hr) })
@@ -53,14 +53,14 @@ func (p *publisher) answered(ctx context.Context, hr *helmv2.HelmRelease) *ctrl.
 	p.emit(hr, sent.Events)
 	controller.LogChange(ctrl.LoggerFrom(ctx), sent.change)
 	if sent.outcome != nil {
-		p.recorded(key, *sent.outcome)
+		p.noteOutcome(key, *sent.outcome)
 	}
 	result := p.requeue(key, release.Now())
 	return &result
 }
 
-// recorded updates the state in memory after status records an outcome.
-func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
+// noteOutcome updates the state in memory after status records an outcome.
+func (p *publisher) noteOutcome(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {
 		m.refused(o)
@@ -107,8 +107,8 @@ func endsFailures(o release.Outcome) bool {
 	return false
 }
 
-// blocked publishes an obstacle. A conflict is none: the read was stale.
-func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error) (ctrl.Result, error) {
+// publishObstacle publishes an obstacle. A conflict is none: the read was stale.
+func (p *publisher) publishObstacle(ctx context.Context, rec reconciliation, cause error) (ctrl.Result, error) {
 	if result, stale := p.conflict(rec.read, cause); stale {
 		return result, nil
 	}
@@ -117,27 +117,27 @@ func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", obstacle.Reason, "why", obstacle.Message)
 	result, err := p.publish(ctx, rec.read, sentStatus{Report: p.withSuspension(rec.hr, status.Blocked(rec.hr, obstacle, p.now()))})
 	if err != nil {
-		return p.unwritten(rec.read, err)
+		return p.endUnwritten(rec.read, err)
 	}
 	p.metrics.Reconciliation(metrics.RuleBlocked)
 	return result, nil
 }
 
-// unchanged ends the reconciliation of a release that was found in sync and has not changed since.
-func (p *publisher) unchanged(rec reconciliation, left time.Duration) ctrl.Result {
+// skip ends the reconciliation of a release that was found in sync and has not changed since.
+func (p *publisher) skip(rec reconciliation, left time.Duration) ctrl.Result {
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
 	p.metrics.Reconciliation(metrics.RuleCached)
 	p.metrics.Succeeded(rec.key(), rec.in.Now)
 	return lowPriority(p.requeue(rec.key(), release.After(left)))
 }
 
-// settled publishes a decision that is no action of Helm.
-func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
+// publishDecision publishes a decision that is no action of Helm.
+func (p *publisher) publishDecision(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
 	report := p.withSuspension(rec.hr, status.Settled(rec.hr, rec.decision, rec.in))
 	result, err := p.publish(ctx, rec.read, sentStatus{Report: report})
 	if err != nil {
-		return p.unwritten(rec.read, err)
+		return p.endUnwritten(rec.read, err)
 	}
 	p.warn(rec)
 	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
@@ -266,10 +266,10 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 	return after, err
 }
 
-// unwritten ends a reconciliation of hr whose write failed. If the object does not exist any more,
+// endUnwritten ends a reconciliation of hr whose write failed. If the object does not exist any more,
 // nothing is left to do: its deletion triggers the reconciliation that forgets it. A conflict is no
 // error: the read was older than another write.
-func (p *publisher) unwritten(hr *helmv2.HelmRelease, err error) (ctrl.Result, error) {
+func (p *publisher) endUnwritten(hr *helmv2.HelmRelease, err error) (ctrl.Result, error) {
 	if apierrors.IsNotFound(err) {
 		return ctrl.Result{}, nil
 	}

@@ -44,14 +44,7 @@ type Reconciler struct {
 // deadline is the time for all reads and dry runs of a reconciliation together.
 const deadline = 2 * time.Minute
 
-// Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
-// the steps:
-//
-//	Record   writes the outcome of an action that has ended  status
-//	Inputs   reads the desired state                         inputs
-//	Observe  reads the installed state                       helm, drift
-//	Decide   returns the next action                         release
-//	Act      announces the action, then begins it            attempt, helm, drift
+// Reconcile brings one HelmRelease one step closer to its desired state.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	slot, err := r.turns.Begin(ctx, req.NamespacedName)
 	if err != nil {
@@ -72,154 +65,122 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	ctx, cancel := apiretry.Within(ctx, deadline)
 	defer cancel()
+	rec := reconciliation{read: hr, hr: hr}
 	if r.rehearsal != nil {
-		return release.Reconcile(&rehearsedSteps{r.steps(ctx, hr)})
+		return r.rehearse(ctx, rec)
 	}
 	if pause, stale := r.isStale(hr); stale {
 		return r.requeue(req.NamespacedName, release.After(pause)), nil
 	}
 	if present, err := r.actor.ensureFinalizer(ctx, hr); !present {
-		return r.publisher.unwritten(hr, err)
+		return r.publisher.endUnwritten(hr, err)
 	}
 	r.debouncer.Observe(ctx, hr)
-	if result := r.publisher.answered(ctx, hr); result != nil {
+	if result := r.publisher.publishCarriedOut(ctx, hr); result != nil {
 		return *result, nil
 	}
-	return release.Reconcile(r.steps(ctx, hr))
+	return r.advance(ctx, rec)
 }
 
-// steps are the steps of one reconciliation.
-type steps struct {
-	observation
-	r *Reconciler
-}
-
-var _ release.Reconciler[ctrl.Result] = (*steps)(nil)
-
-func (r *Reconciler) steps(ctx context.Context, hr *helmv2.HelmRelease) *steps {
-	return &steps{r: r, observation: observation{observer: r.observer, ctx: ctx, rec: reconciliation{read: hr, hr: hr}}}
-}
-
-// Record publishes the outcome of an action.
-func (s *steps) Record() (ctrl.Result, bool, error) {
+// advance writes the outcome of an action that has ended, or reads the desired and the observed state,
+// decides, and starts the action that is decided.
+func (r *Reconciler) advance(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	// In this order: an action that ends in between counts as ended.
-	s.rec.running = s.r.attempts.Running(s.rec.key())
-	outcome, ended := s.r.actor.ended(s.rec.hr)
-	if !ended {
-		return ctrl.Result{}, false, nil
+	rec.running = r.attempts.Running(rec.key())
+	if outcome, ended := r.actor.takeOutcome(rec.hr); ended {
+		return r.publisher.publishOutcome(ctx, rec.hr, outcome)
 	}
-	result, err := s.r.publisher.finished(s.ctx, s.rec.hr, outcome)
-	return result, true, err
+	rec, err := r.desired(ctx, rec)
+	if err != nil {
+		return r.block(ctx, rec, err)
+	}
+	if left := release.CachedFor(rec.in); left > 0 {
+		return r.publisher.skip(rec, left), nil
+	}
+	if rec, err = r.observer.observe(ctx, rec); err != nil {
+		return r.block(ctx, rec, err)
+	}
+	rec.decision = release.Decide(rec.in)
+	if rec, err = r.followPlan(ctx, rec); err != nil {
+		return r.block(ctx, rec, err)
+	}
+	d := rec.decision
+	ctrl.LoggerFrom(ctx).Info("decided", "rule", d.Rule, "action", release.Name(d.Action), "why", d.Why)
+	if d.Acts() {
+		return r.act(ctx, rec)
+	}
+	return r.settle(ctx, rec)
 }
 
-// Inputs returns the desired state, and the observed state that needs no reads: the last record
-// that was too large, the last time in sync, and the Operations that hold the lock or wait for it.
-func (s *steps) Inputs() (release.Input, error) {
-	var err error
-	if s.rec, err = s.r.inputs.read(s.ctx, s.rec); err != nil {
-		return s.rec.in, err
+// desired returns rec with the desired state, and with the observed state that needs no reads: the last
+// record that was too large, the last time in sync, and the Operations that hold the lock or wait for
+// it.
+func (r *Reconciler) desired(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	rec, err := r.inputs.read(ctx, rec)
+	if err != nil {
+		return rec, err
 	}
-	s.r.comparer.follows(s.rec.key(), s.rec.want.Desired)
-	have := &s.rec.in.Observed
-	have.Denied = status.Denied(s.rec.hr.Status)
-	s.r.memory.With(s.rec.key(), func(m *memory) {
-		have.Oversized, have.Synced, have.Accepted = m.refusal, m.sync.lastFound(s.rec.hr), m.accepted
+	r.comparer.follows(rec.key(), rec.want.Desired)
+	have := &rec.in.Observed
+	have.Denied = status.Denied(rec.hr.Status)
+	r.memory.With(rec.key(), func(m *memory) {
+		have.Oversized, have.Synced, have.Accepted = m.refusal, m.sync.lastFound(rec.hr), m.accepted
 	})
-	return s.rec.in, s.r.locks.Observe(s.ctx, s.rec.hr, s.rec.in.Now, have)
+	return rec, r.locks.Observe(ctx, rec.hr, rec.in.Now, have)
 }
 
-// Cached ends the reconciliation of a release that was found in sync and has not changed since.
-func (s *steps) Cached(in release.Input, left time.Duration) (ctrl.Result, error) {
-	return s.r.publisher.unchanged(s.with(in), left), nil
+// publishObstacle publishes an obstacle.
+func (r *Reconciler) block(ctx context.Context, rec reconciliation, err error) (ctrl.Result, error) {
+	return r.publisher.publishObstacle(ctx, rec, r.explain(rec, err))
 }
 
-// Blocked publishes an obstacle.
-func (s *steps) Blocked(err error) (ctrl.Result, error) {
-	if s.rec.conn != nil {
-		err = s.r.connections.Explain(s.rec.hr, s.rec.conn, err)
+// explain returns an obstacle with what is known about the connection of the release.
+func (r *Reconciler) explain(rec reconciliation, err error) error {
+	if rec.conn == nil {
+		return err
 	}
-	return s.r.publisher.blocked(s.ctx, s.rec, err)
+	return r.connections.Explain(rec.hr, rec.conn, err)
 }
 
-// decided returns the reconciliation with its decision.
-func (s *steps) decided(in release.Input, d release.Decision) reconciliation {
-	s.rec.decision = d
-	ctrl.LoggerFrom(s.ctx).Info("decided", "rule", d.Rule, "action", release.Name(d.Action), "why", d.Why)
-	return s.with(in)
-}
-
-// Settle ends a reconciliation whose decision is no action of Helm.
-func (s *steps) Settle(in release.Input, d release.Decision) (ctrl.Result, error) {
-	if err := s.followPlan(in, d); err != nil {
-		return s.Blocked(err)
-	}
-	return s.r.settle(s.ctx, s.decided(in, d))
-}
-
-// Act announces the action and begins it.
-func (s *steps) Act(in release.Input, d release.Decision) (ctrl.Result, error) {
-	if err := s.followPlan(in, d); err != nil {
-		return s.Blocked(err)
-	}
-	return s.r.act(s.ctx, s.decided(in, d))
-}
-
-// followPlan brings the plan of the release up to date with a decision.
-func (s *steps) followPlan(in release.Input, d release.Decision) error {
-	err := s.r.plans.Follow(s.ctx, s.rec.hr, in, d, func(ctx context.Context) error {
-		if s.rec.conn == nil && !in.Desired.Suspension.Active && !in.Desired.Deletion.Orphan {
+// followPlan brings the plan of the release up to date with the decision. It returns rec with a
+// connection if it needed one.
+func (r *Reconciler) followPlan(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	in := rec.in
+	err := r.plans.Follow(ctx, rec.hr, in, rec.decision, func(ctx context.Context) (err error) {
+		if rec.conn == nil && !in.Desired.Suspension.Active && !in.Desired.Deletion.Orphan {
 			// Nothing was read after the uninstall. The text stays if the access is gone meanwhile.
-			if _, err := s.Connect(); controller.IsTransient(err) {
+			if rec.conn, _, err = r.connect(ctx, rec); controller.IsTransient(err) {
 				return err
 			}
 		}
-		if s.rec.conn == nil {
+		if rec.conn == nil {
 			return nil
 		}
-		return s.r.helm.DeletePlan(ctx, s.rec.conn, in.Desired.Target)
+		return r.helm.DeletePlan(ctx, rec.conn, in.Desired.Target)
 	})
 	if err == nil {
-		return nil
+		return rec, nil
 	}
-	return release.BlockedBy(helmv2.ReasonStateError, err, "Could not update the ReleasePlan")
+	return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not update the ReleasePlan")
 }
 
-// rehearsedSteps are the steps of a process that only observes. They report the decision or the
-// obstacle. Nothing is stored, so that no release counts as in sync without being observed.
-type rehearsedSteps struct{ *steps }
-
-// Record returns false: no action runs in this process.
-func (s *rehearsedSteps) Record() (ctrl.Result, bool, error) { return ctrl.Result{}, false, nil }
-
-// Drift returns nil: the comparison would send dry runs, which are writes. The controller that leads
-// corrects drift, too.
-func (s *rehearsedSteps) Drift(release.Input) (*release.Drift, error) {
-	return nil, nil //nolint:nilnil // drift is optional, as for a release without drift detection
-}
-
-// Plan returns nil: a plan would be stored.
-func (s *rehearsedSteps) Plan(release.Input, release.HelmAction) (*release.Plan, error) {
-	return nil, nil //nolint:nilnil // a plan is optional, as for an action that no policy holds
-}
-
-// Blocked reports an obstacle.
-func (s *rehearsedSteps) Blocked(err error) (ctrl.Result, error) {
-	if s.rec.conn != nil {
-		err = s.r.connections.Explain(s.rec.hr, s.rec.conn, err)
+// rehearse reports the decision or the obstacle. Nothing is stored, so that no release counts as in
+// sync without being observed.
+func (r *Reconciler) rehearse(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
+	rec, err := r.desired(ctx, rec)
+	if err == nil {
+		rec, err = r.observer.rehearse(ctx, rec)
 	}
-	s.r.metrics.Reconciliation(metrics.RuleBlocked)
-	return s.r.requeue(s.rec.key(), release.Interval(s.r.rehearsal.Blocked(s.ctx, s.rec.read, err))), nil
-}
-
-// Settle reports a decision that runs no action.
-func (s *rehearsedSteps) Settle(in release.Input, d release.Decision) (ctrl.Result, error) {
-	s.r.metrics.Reconciliation(d.Rule)
-	return s.r.requeue(s.rec.key(), release.Interval(s.r.rehearsal.Decided(s.ctx, s.rec.read, in, d))), nil
-}
-
-// Act reports a decision that would run an action.
-func (s *rehearsedSteps) Act(in release.Input, d release.Decision) (ctrl.Result, error) {
-	return s.Settle(in, d)
+	var pause time.Duration
+	if err != nil {
+		r.metrics.Reconciliation(metrics.RuleBlocked)
+		pause = r.rehearsal.Blocked(ctx, rec.read, r.explain(rec, err))
+	} else {
+		d := release.Decide(rec.in)
+		r.metrics.Reconciliation(d.Rule)
+		pause = r.rehearsal.Decided(ctx, rec.read, rec.in, d)
+	}
+	return r.requeue(rec.key(), release.Interval(pause)), nil
 }
 
 // settle ends a reconciliation whose decision is no action of Helm.
@@ -234,14 +195,14 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 	case release.Settle, release.Stall, release.Forget,
 		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
-	return r.publisher.settled(ctx, rec)
+	return r.publisher.publishDecision(ctx, rec)
 }
 
 // finalize removes the HelmChart and the finalizer of the HelmRelease.
 func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	rec, err := r.actor.finalize(ctx, rec)
 	if err != nil {
-		return r.publisher.blocked(ctx, rec, err)
+		return r.publisher.publishObstacle(ctx, rec, err)
 	}
 	r.publisher.emit(rec.hr, status.Finalized(rec.decision, rec.in))
 	r.metrics.Reconciliation(rec.decision.Rule)
@@ -252,17 +213,17 @@ func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Res
 func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	want, err := r.inputs.withChart(ctx, rec.hr, rec.want, rec.decision.HelmAction())
 	if err != nil {
-		return r.publisher.blocked(ctx, rec, err)
+		return r.publisher.publishObstacle(ctx, rec, err)
 	}
 	rec.want = want
 	if rec.want.Secrets, err = r.inputs.secrets(ctx, rec); err != nil {
-		return r.publisher.blocked(ctx, rec, err)
+		return r.publisher.publishObstacle(ctx, rec, err)
 	}
 	if rec, err = r.actor.accept(ctx, rec); err != nil {
-		return r.publisher.unwritten(rec.read, err)
+		return r.publisher.endUnwritten(rec.read, err)
 	}
 	if err := r.publisher.announce(ctx, rec); err != nil {
-		return r.publisher.unwritten(rec.read, err)
+		return r.publisher.endUnwritten(rec.read, err)
 	}
 	if !r.actor.begin(ctx, rec) {
 		// The next reconciliation decides the same again.

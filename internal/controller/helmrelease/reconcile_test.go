@@ -372,14 +372,6 @@ func TestGoneBeginsNothing(t *testing.T) {
 	}
 }
 
-// observe returns rec with the observed state.
-func observe(t *testing.T, r *Reconciler, rec reconciliation) (reconciliation, error) {
-	t.Helper()
-	o := &observation{observer: r.observer, ctx: t.Context(), rec: rec}
-	in, err := release.Observe(rec.in, o)
-	return o.with(in), err
-}
-
 // TestNothingIsStoredIsConfirmed: a HelmRelease that is being deleted is let go only if the
 // API server answers that nothing is stored, whatever was read before.
 func TestNothingIsStoredIsConfirmed(t *testing.T) {
@@ -399,7 +391,7 @@ func TestNothingIsStoredIsConfirmed(t *testing.T) {
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "uid-1"}}
 			in := release.Input{Desired: release.Desired{Deleted: true, UID: "uid-1"}}
 			in.Recorded.StorageNamespace = "apps"
-			rec, err := observe(t, r, reconciliation{read: hr, hr: hr, want: inputs.Want{Desired: in.Desired}, in: in})
+			rec, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr, want: inputs.Want{Desired: in.Desired}, in: in})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -126,7 +126,7 @@ func TestFirstIntervalIsShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.memory.With(key, func(m *memory) { m.sync = syncState{} })
-	if _, err := r.publisher.finished(t.Context(), hr, release.Outcome{
+	if _, err := r.publisher.publishOutcome(t.Context(), hr, release.Outcome{
 		Action: release.Upgrade{}, Desired: release.Desired{UID: "uid-1"}, Started: now, Ended: now,
 	}); err != nil {
 		t.Fatal(err)
