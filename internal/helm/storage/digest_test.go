@@ -187,7 +187,7 @@ func TestReferenceDigestVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rewritten, err := encoded(rls, keep)
+			rewritten, err := encode(rls, keep, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,8 +63,7 @@ func (d *Driver) Stage(key string, rls *helmrelease.Release) (*release.RecordSiz
 	return d.packer.measure(rls, d.Chart.Load(), bytes)
 }
 
-// Precheck returns the size that the record of a revision would have. If the revision is
-// created later from the same content, its first part is not compressed again.
+// Precheck returns the size that the record of a revision would have.
 func (d *Driver) Precheck(rls *helmrelease.Release, method string) (*release.RecordSize, error) {
 	bytes, err := d.precheck(rls, method)
 	if err != nil {

@@ -110,36 +110,36 @@ func decode(raw []byte) (*helmrelease.Release, unknownFields, error) {
 	return rls, unknownFields{top: unknownMembers[helmrelease.Release](all), info: unknownMembers[helmrelease.Info](info)}, nil
 }
 
-// encodeFixed returns the first part of the JSON of a record, which does not change: name,
-// chart, values and manifest, with the preserved fields. encodeState returns the rest. The chart is
-// not encoded again if it is that of encoded.
-func encodeFixed(rls *helmrelease.Release, kept unknownFields, encoded *RawChart) ([]byte, error) {
-	chart, err := encoded.of(rls)
+// encode returns the JSON of a record, with the preserved fields. The chart is not encoded again if it
+// is that of encoded.
+func encode(rls *helmrelease.Release, kept unknownFields, encoded *RawChart) ([]byte, error) {
+	info, err := json.Marshal(rls.Info)
 	if err != nil {
 		return nil, err
 	}
-	name, err := json.Marshal(rls.Name)
-	if err != nil {
+	if info, err = extend(info, kept.info); err != nil {
 		return nil, err
 	}
-	rest, err := json.Marshal(struct {
-		Config    map[string]any `json:"config,omitempty"`
-		Manifest  string         `json:"manifest,omitempty"`
-		Version   int            `json:"version"`
-		Namespace string         `json:"namespace,omitempty"`
-	}{rls.Config, rls.Manifest, rls.Version, rls.Namespace})
-	if err != nil {
-		return nil, err
-	}
-	raw := append([]byte(`{"name":`), name...)
+	var chart json.RawMessage
 	if rls.Chart != nil {
-		raw = append(append(raw, `,"chart":`...), chart...)
+		if chart, err = encoded.of(rls); err != nil {
+			return nil, err
+		}
 	}
-	raw = append(append(raw, ','), rest[1:]...)
-	if raw, err = extend(raw, kept.top); err != nil {
+	raw, err := json.Marshal(struct {
+		Name      string              `json:"name"`
+		Info      json.RawMessage     `json:"info"`
+		Chart     json.RawMessage     `json:"chart,omitempty"`
+		Config    map[string]any      `json:"config,omitempty"`
+		Manifest  string              `json:"manifest,omitempty"`
+		Hooks     []*helmrelease.Hook `json:"hooks,omitempty"`
+		Version   int                 `json:"version"`
+		Namespace string              `json:"namespace,omitempty"`
+	}{rls.Name, info, chart, rls.Config, rls.Manifest, rls.Hooks, rls.Version, rls.Namespace})
+	if err != nil {
 		return nil, err
 	}
-	return raw[:len(raw)-1], nil
+	return extend(raw, kept.top)
 }
 
 // RawChart is a chart that was encoded before.
@@ -168,29 +168,6 @@ func (c *RawChart) whole(rls *helmrelease.Release) (*helmrelease.Release, error)
 	with := *rls
 	with.Chart = &helmchart.Chart{}
 	return &with, json.Unmarshal(c.JSON, with.Chart)
-}
-
-// statePrefix starts the second part of the JSON of a record.
-const statePrefix = `,"info":`
-
-// encodeState returns the second part of the JSON of a record: info and hooks.
-func encodeState(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
-	info, err := json.Marshal(rls.Info)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = extend(info, kept.info); err != nil {
-		return nil, err
-	}
-	raw, err := json.Marshal(struct {
-		Info  json.RawMessage     `json:"info,omitempty"`
-		Hooks []*helmrelease.Hook `json:"hooks,omitempty"`
-	}{info, rls.Hooks})
-	if err != nil {
-		return nil, err
-	}
-	raw[0] = ','
-	return raw, nil
 }
 
 // asRead returns a release as it is read after it was stored, without the files of the chart:

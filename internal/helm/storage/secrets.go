@@ -68,8 +68,6 @@ type secretStore struct {
 	stored map[string]*stored
 	// listed is true once stored has every revision.
 	listed bool
-	// prechecked is the compressed first part of a revision that may be created.
-	prechecked prechecked
 	// partial are the releases that Helm got without their content.
 	partial map[*helmrelease.Release]bool
 }
@@ -273,7 +271,7 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 
 // noteWrite keeps a Secret that the API server has stored.
 func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release, k preserved) written {
-	known := &stored{record: rec, full: detached(rls), kept: k, first: w.first, digest: w.digest}
+	known := &stored{record: rec, full: detached(rls), kept: k, digest: w.digest}
 	if rec.Name == "" {
 		// The answer could not be parsed. The next update reads the record again.
 		known.full = nil
@@ -345,9 +343,7 @@ func (s *secretStore) read(key string) (*stored, error) {
 	if err != nil {
 		return nil, unreadable(s.namespace, key, err)
 	}
-	s.stored[key] = &stored{
-		record: rec, full: rls, kept: kept, data: secret.Data[dataKey], raw: raw, digest: sha256.Sum256(secret.Data[dataKey]),
-	}
+	s.stored[key] = &stored{record: rec, full: rls, kept: kept, digest: sha256.Sum256(secret.Data[dataKey])}
 	return s.stored[key], nil
 }
 

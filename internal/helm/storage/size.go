@@ -5,7 +5,7 @@ package storage
 
 import (
 	"cmp"
-	"compress/flate"
+	"compress/gzip"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -71,12 +71,12 @@ func (p *packer) parts(rls *helmrelease.Release, bytes int) ([]release.RecordPar
 		if len(raw) <= len("null") {
 			continue
 		}
-		first, err := p.compress(raw, flate.BestCompression)
+		alone, err := p.compress(raw, gzip.BestCompression)
 		if err != nil {
 			return nil, err
 		}
-		sum += len(first.deflated)
-		all = append(all, release.RecordPart{Kind: part.kind, Bytes: len(first.deflated), Largest: part.largest})
+		sum += len(alone)
+		all = append(all, release.RecordPart{Kind: part.kind, Bytes: len(alone), Largest: part.largest})
 	}
 	left := bytes
 	for i := range all {

@@ -5,11 +5,8 @@ package storage
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
-	"io"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +47,7 @@ func TestParts(t *testing.T) {
 	rls.Config = map[string]any{"b": text(5<<10, 7)}
 	rls.Manifest = "---\n# Source: a\n" + definition + text(60<<10, 8) + "}\n---\n# Source: b\nkind: ConfigMap\ndata: {a: " + text(40<<10, 9) + "}\n"
 	rls.Hooks[0].Manifest = text(10<<10, 10)
-	data, err := packed(must(encoded(rls, unknownFields{})))
+	data, err := packed(must(encode(rls, unknownFields{}, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +93,7 @@ func must(raw []byte, err error) []byte {
 	return raw
 }
 
-// TestCompressedOnce: what was packed to be weighed is what is stored, and what was
-// foreseen is not compressed once more.
+// TestCompressedOnce: the bytes that were measured are stored, whatever the release becomes meanwhile.
 func TestCompressedOnce(t *testing.T) {
 	t.Parallel()
 	d, clients := newDriver(t, unmarked)
@@ -107,16 +103,11 @@ func TestCompressedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := d.prechecked.first
 	size, err := d.stage(key+"1", rls)
 	if err != nil || size != prechecked {
 		t.Fatalf("%d bytes, foreseen were %d; %v", size, prechecked, err)
 	}
-	if &d.staged.written.first.deflated[0] != &first.deflated[0] || d.prechecked.raw != nil {
-		t.Error("what was foreseen is compressed once more, or kept")
-	}
 	packed := d.staged.written.secret.Data[dataKey]
-	// What changes in between does not matter any more.
 	rls.Manifest = "changed"
 	if err := d.Create(key+"1", rls); err != nil {
 		t.Fatal(err)
@@ -124,18 +115,6 @@ func TestCompressedOnce(t *testing.T) {
 	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), key+"1", metav1.GetOptions{})
 	if err != nil || !bytes.Equal(secret.Data[dataKey], packed) {
 		t.Errorf("stored is something else: %v", err)
-	}
-
-	if _, err := d.precheck(heavy(2, 100<<10), ServerSide); err != nil {
-		t.Fatal(err)
-	}
-	other := heavy(2, 100<<10)
-	other.Manifest = "kind: Secret\n"
-	if err := d.Create(key+"2", other); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := d.Get(key + "2"); err != nil || got.Manifest != other.Manifest {
-		t.Errorf("what was foreseen is stored in place of what was made: %v", err)
 	}
 }
 
@@ -194,58 +173,17 @@ func TestEndIsRecorded(t *testing.T) {
 	}
 }
 
-// TestTighten: a record that Helm got into a Secret stays in it when its state
-// changes, although in two parts it takes a little more.
-func TestTighten(t *testing.T) {
-	t.Parallel()
-	p := &packer{}
-	// The state repeats the end of the rest, which only one stream can make use of.
-	end := []byte(statePrefix + base64.StdEncoding.EncodeToString(blob(6<<10, 3)))
-	fixed := append(blob(corev1.MaxSecretSize*3/4-(3<<10), 1), end...)
-	data, _, err := p.pack(firstPart{}, func() ([]byte, error) { return fixed, nil }, end)
-	if err != nil || len(data) <= corev1.MaxSecretSize {
-		t.Fatalf("%d bytes, %v", len(data), err)
-	}
-	whole := func() ([]byte, error) { return fixed, nil }
-	tight, err := p.tighten(data, whole, end)
-	if err != nil || len(tight) >= len(data) {
-		t.Fatalf("%d bytes, %v", len(tight), err)
-	}
-	stream, err := base64.StdEncoding.DecodeString(string(tight))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(stream))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if raw, err := io.ReadAll(r); err != nil || !bytes.Equal(raw, slices.Concat(fixed, end)) {
-		t.Errorf("it reads as something else: %v", err)
-	}
-	never := func() ([]byte, error) { t.Error("compressed for nothing"); return nil, nil }
-	for _, n := range []int{0, corev1.MaxSecretSize, corev1.MaxSecretSize * 2} {
-		if same, err := p.tighten(make([]byte, n), never, end); err != nil || len(same) != n {
-			t.Errorf("%d bytes become %d: %v", n, len(same), err)
-		}
-	}
-}
-
 // TestFullRecordIsWrittenAgain: what Helm has just got into a Secret can be marked.
 func TestFullRecordIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	d, clients := newDriver(t, unmarked)
 	rls := revision(1, helmrelease.StatusDeployed, nil)
-	// Only one stream can make use of the manifest's being repeated by the notes.
+	// The notes repeat the manifest, which compression makes use of.
 	rls.Manifest = base64.StdEncoding.EncodeToString(blob(6<<10, 3))
 	rls.Info.Notes = rls.Manifest
 	helms := func(n int) []byte {
 		rls.Chart = heavy(1, n).Chart
-		raw := must(encoded(rls, unknownFields{}))
-		data, err := (&packer{}).tighten(make([]byte, corev1.MaxSecretSize+1), func() ([]byte, error) { return raw, nil }, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return must(packed(must(encode(rls, unknownFields{}, nil))))
 	}
 	const guess = 700 << 10
 	full := helms(guess + (corev1.MaxSecretSize-len(helms(guess)))*3/4 - 256)

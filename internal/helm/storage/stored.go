@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -127,10 +126,6 @@ type stored struct {
 	// only gets copies.
 	full *helmrelease.Release
 	kept preserved
-	// first is the first part of the record, nil as long as it is not known. It is found in
-	// the data and the JSON of the record then.
-	first     *firstPart
-	data, raw []byte
 	// digest is the SHA-256 of the data in the Secret.
 	digest [sha256.Size]byte
 }
@@ -204,7 +199,6 @@ type written struct {
 	method  string
 
 	secret *corev1.Secret
-	first  *firstPart
 	digest [sha256.Size]byte
 	// sealed is that of the preserved content: also true if there is no key.
 	sealed bool
@@ -257,54 +251,30 @@ func (s *secretStore) stage(key string, rls *helmrelease.Release, k preserved) (
 	return &staged{release: rls, written: w, kept: k}, err
 }
 
-// precheck compresses a revision that may be created, and returns the number of bytes. secret
-// uses the first part again if the created revision has the same.
+// precheck returns the number of bytes that a revision takes if it is created.
 func (s *secretStore) precheck(rls *helmrelease.Release, method string) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	field := applyMethodField(method)
-	raw, err := encodeFixed(rls, field, s.Chart.Load())
-	if err != nil {
-		return 0, err
-	}
-	state, err := encodeState(rls, field)
-	if err != nil {
-		return 0, err
-	}
-	data, first, err := s.packer.pack(firstPart{}, func() ([]byte, error) { return raw, nil }, state)
-	s.prechecked = prechecked{raw: raw, first: first}
+	data, err := s.data(rls, applyMethodField(method))
 	return len(data), err
 }
 
-// secret returns the Secret of a release. It uses the compressed first part of the known
-// revision or of the precheck again if it has not changed.
+// data returns the data of the Secret of a release.
+func (s *secretStore) data(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
+	raw, err := encode(rls, kept, s.Chart.Load())
+	if err != nil {
+		return nil, err
+	}
+	return s.packer.pack(raw)
+}
+
+// secret returns the Secret of a release.
 func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored) (written, error) {
-	failed := func(err error) (written, error) {
+	data, err := s.data(rls, known.kept.unknownFields)
+	if err != nil {
 		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
-	}
-	state, err := encodeState(rls, known.kept.unknownFields)
-	if err != nil {
-		return failed(err)
-	}
-	fixed := func() ([]byte, error) { return encodeFixed(rls, known.kept.unknownFields, s.Chart.Load()) }
-	first := known.part(rls)
-	if first.deflated == nil && s.prechecked.raw != nil {
-		raw, err := fixed()
-		if err != nil {
-			return failed(err)
-		}
-		first, fixed = s.prechecked.take(raw), func() ([]byte, error) { return raw, nil }
-	}
-	data, first, err := s.packer.pack(first, fixed, state)
-	if err == nil {
-		data, err = s.packer.tighten(data, fixed, state)
-	}
-	if err != nil {
-		return failed(err)
 	}
 	annotations, err := known.kept.annotations()
 	if err != nil {
-		return failed(err)
+		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: key, Labels: storedLabels(rls), Annotations: annotations, ResourceVersion: known.record.ResourceVersion},
@@ -319,22 +289,7 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	if err != nil {
 		return written{}, unreadable(s.namespace, key, err)
 	}
-	return written{secret: secret, release: read, first: &first}, nil
-}
-
-// part returns the first part of the record of rls if it is that of the known revision. Helm
-// passes on chart, values and manifest without copying them.
-func (k *stored) part(rls *helmrelease.Release) firstPart {
-	was := k.full
-	if was == nil || rls.Chart != was.Chart || rls.Manifest != was.Manifest || rls.Name != was.Name || rls.Namespace != was.Namespace ||
-		rls.Version != was.Version || reflect.ValueOf(rls.Config).Pointer() != reflect.ValueOf(was.Config).Pointer() {
-		return firstPart{}
-	}
-	if k.first == nil {
-		first := readFirstPart(k.data, k.raw)
-		k.first, k.data, k.raw = &first, nil, nil
-	}
-	return *k.first
+	return written{secret: secret, release: read}, nil
 }
 
 // refused returns the error of a write. If the record is too large, the error has the sizes,
