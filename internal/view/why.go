@@ -23,10 +23,11 @@ type Why struct {
 	Sentence string `json:"sentence"`
 	// Cause is the object that fails; nil if none is known.
 	Cause *Cause `json:"cause,omitempty"`
-	// Next is what happens next and when, and Do is what a user can do. Do is empty if nothing is to
-	// be done.
-	Next string `json:"next"`
-	Do   string `json:"do,omitempty"`
+	// Message is the message of the condition that says why, and what happens next. It is empty before
+	// the first one.
+	Message string `json:"message,omitempty"`
+	// Commands end the state. They are empty if no command does.
+	Commands []string `json:"commands,omitempty"`
 	// Link is the address of the section of the documentation about the reason.
 	Link       string      `json:"link,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -88,10 +89,9 @@ type Facts struct {
 func Explain(f Facts) Why {
 	r := ReleaseOf(f.Release, f.Lookup, f.Now)
 	w := Why{
-		Release: r, Sentence: sentence(f.Release, r, f.Now), Next: next(f.Release, r, f.Now), Unread: f.Unread,
-		Events: eventsOf(f.Events), Conditions: conditionsOf(f.Release.Status.Conditions),
+		Release: r, Sentence: sentence(f.Release, r, f.Now), Message: message(f.Release, r.State), Unread: f.Unread,
+		Commands: commands(r), Link: link(r.State), Events: eventsOf(f.Events), Conditions: conditionsOf(f.Release.Status.Conditions),
 	}
-	w.Do, w.Link = remedy(r)
 	if r.State != Ready {
 		w.Cause = causeOf(f)
 	}

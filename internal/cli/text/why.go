@@ -26,9 +26,14 @@ func Why(w io.Writer, v view.Why, style Style) error {
 	if v.Cause != nil {
 		cause(&b, v.Cause, style)
 	}
-	fmt.Fprintf(&b, "\nNext:  %s\n", Clean(v.Next))
-	if v.Do != "" {
-		fmt.Fprintf(&b, "Do:    %s\n       %s\n", Clean(v.Do), Clean(v.Link))
+	if v.Message != "" {
+		fmt.Fprintf(&b, "\nMessage: %s\n", Clean(v.Message))
+	}
+	for _, command := range v.Commands {
+		fmt.Fprintf(&b, "Command: %s\n", Clean(command))
+	}
+	if v.Link != "" {
+		fmt.Fprintf(&b, "Reasons: %s\n", Clean(v.Link))
 	}
 	conditions(&b, v.Conditions, style)
 	events(&b, v.Events, style)
