@@ -48,7 +48,7 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		Source: &access.Source{
 			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, KeepsOperations: o.Operations.Load,
 			As:      access.AsRelease(finder.Peek, mgr.GetScheme()),
-			Compare: access.CompareAsRelease(finder.Peek, mgr.GetScheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
+			Compare: access.CompareAsRelease(finder.Peek, mgr.GetScheme(), o.OverrideManagers, time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 			Log: log,
 		},
 	})

@@ -64,6 +64,7 @@ func diffCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with a HelmRelease, or - for the standard input. NAME selects one of several.")
 	cmd.Flags().StringVar(&d.archive, "chart", "", "An archive of a chart, in place of the artifact of the source.")
 	cmd.Flags().BoolVar(&d.asMe, "as-me", false, "Let templates look objects up with your own rights, and not with those of the release. The author of the chart may show them to others.")
+	cmd.Flags().StringArrayVar(&d.override, "override-manager", nil, "A field manager whose fields the controller takes over, as in the flag of the controller. Can be repeated.")
 	cmd.Flags().StringVar(&d.account, "default-service-account", "", "The ServiceAccount of a release without spec.serviceAccountName, as in the flag of the controller.")
 	s.showCommand(cmd, d.show)
 	args, run := cmd.Args, cmd.RunE
@@ -92,6 +93,8 @@ type diffing struct {
 	// none.
 	asMe    bool
 	account string
+	// override are field managers whose additions are drift.
+	override []string
 }
 
 // check returns an error for arguments that exclude each other.
@@ -231,7 +234,7 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	if archive != nil {
 		transport = archive
 	}
-	d.differ = diff.New(diff.Options{Charts: diff.Store(transport, pool), Workers: pool, Settings: diff.Defaults(), Now: d.Now})
+	d.differ = diff.New(diff.Options{Charts: diff.Store(transport, pool), Workers: pool, Settings: diff.Defaults(), OverrideManagers: d.override, Now: d.Now})
 	return dryRun, func() { tunnel.Close(); pool.Close() }, nil
 }
 

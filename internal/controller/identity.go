@@ -18,21 +18,22 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // ConnectionReference names the object in which hr describes another cluster.
 func ConnectionReference(hr *helmv2.HelmRelease) string {
-	if key, ok := KubeconfigConfigMap(hr); ok {
+	if key, ok := inputs.KubeconfigConfigMap(hr); ok {
 		return fmt.Sprintf("ConfigMap '%s'", key)
 	}
-	key, _ := KubeconfigSecret(hr)
+	key, _ := inputs.KubeconfigSecret(hr)
 	return fmt.Sprintf("Secret '%s'", key)
 }
 
 // identify reads the object in which hr describes another cluster into id. Without an error, id
 // is of another cluster.
 func identify(ctx context.Context, live client.Reader, workloads cluster.WorkloadOptions, hr *helmv2.HelmRelease, id *cluster.Identity) (err error) {
-	name, ok := KubeconfigConfigMap(hr)
+	name, ok := inputs.KubeconfigConfigMap(hr)
 	if !ok {
 		id.Kubeconfig, err = readKubeconfig(ctx, live, hr)
 		return err
@@ -70,7 +71,7 @@ func cloudAccount(ctx context.Context, live client.Reader, hr *helmv2.HelmReleas
 // readKubeconfig reads the kubeconfig that hr refers to. It is never nil without an error: nil
 // would be the controller's own cluster.
 func readKubeconfig(ctx context.Context, live client.Reader, hr *helmv2.HelmRelease) ([]byte, error) {
-	name, ok := KubeconfigSecret(hr)
+	name, ok := inputs.KubeconfigSecret(hr)
 	if !ok {
 		return nil, errors.New("spec.kubeConfig: neither secretRef nor configMapRef is there")
 	}

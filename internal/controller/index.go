@@ -6,8 +6,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -27,11 +25,10 @@ const (
 	IndexSecret    = ".metadata.secret"
 	// IndexDependency is by the HelmReleases that spec.dependsOn names: "<namespace>/<name>".
 	IndexDependency = ".metadata.dependsOn"
-	// IndexRelease is by the Helm release that the spec requests: ReleaseKey with the
-	// namespace of the storage.
+	// IndexRelease is by the Helm release that the spec requests: inputs.RequestedKey.
 	IndexRelease = ".spec.release"
 	// IndexHistory is by the Helm releases that the spec requests or the history contains:
-	// ReleaseKey with the namespace of the release, which is in the ownership metadata.
+	// inputs.HistoryKeys.
 	IndexHistory = ".status.history.release"
 	// IndexHolder is by the UID of the Operation that the annotation names as the holder.
 	IndexHolder = ".metadata.annotations.holder"
@@ -49,8 +46,8 @@ func HelmReleaseIndexes() map[string]client.IndexerFunc {
 		IndexConfigMap:  configKeys(helmv2.KindConfigMap),
 		IndexSecret:     configKeys(helmv2.KindSecret),
 		IndexDependency: dependencyKeys,
-		IndexRelease:    ReleaseKeys,
-		IndexHistory:    HistoryKeys,
+		IndexRelease:    releaseKeys,
+		IndexHistory:    historyKeys,
 		IndexHolder:     holderKeys,
 		IndexUID:        uidKeys,
 	}
@@ -89,30 +86,14 @@ func configKeys(kind string) client.IndexerFunc {
 		for _, key := range inputs.ValuesFrom(hr, kind) {
 			keys = append(keys, key.String())
 		}
-		if key, ok := KubeconfigSecret(hr); ok && kind == helmv2.KindSecret {
+		if key, ok := inputs.KubeconfigSecret(hr); ok && kind == helmv2.KindSecret {
 			keys = append(keys, key.String())
 		}
-		if key, ok := KubeconfigConfigMap(hr); ok && kind == helmv2.KindConfigMap {
+		if key, ok := inputs.KubeconfigConfigMap(hr); ok && kind == helmv2.KindConfigMap {
 			keys = append(keys, key.String())
 		}
 		return keys
 	}
-}
-
-// KubeconfigSecret returns the Secret with the kubeconfig of hr, if hr names one.
-func KubeconfigSecret(hr *helmv2.HelmRelease) (client.ObjectKey, bool) {
-	if hr.Spec.KubeConfig == nil || hr.Spec.KubeConfig.SecretRef == nil {
-		return client.ObjectKey{}, false
-	}
-	return client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.KubeConfig.SecretRef.Name}, true
-}
-
-// KubeconfigConfigMap returns the ConfigMap that describes the cluster of hr, if hr names one.
-func KubeconfigConfigMap(hr *helmv2.HelmRelease) (client.ObjectKey, bool) {
-	if hr.Spec.KubeConfig == nil || hr.Spec.KubeConfig.ConfigMapRef == nil {
-		return client.ObjectKey{}, false
-	}
-	return client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.KubeConfig.ConfigMapRef.Name}, true
 }
 
 func dependencyKeys(obj client.Object) []string {
@@ -127,48 +108,20 @@ func dependencyKeys(obj client.Object) []string {
 	return keys
 }
 
-// ReleaseKeys returns the key of IndexRelease.
-func ReleaseKeys(obj client.Object) []string {
+func releaseKeys(obj client.Object) []string {
 	hr, ok := obj.(*helmv2.HelmRelease)
 	if !ok {
 		return nil
 	}
-	return []string{ReleaseKey(hr, hr.GetStorageNamespace(), inputs.ReleaseName(hr))}
+	return []string{inputs.RequestedKey(hr)}
 }
 
-// HistoryKeys returns the keys of IndexHistory.
-func HistoryKeys(obj client.Object) []string {
+func historyKeys(obj client.Object) []string {
 	hr, ok := obj.(*helmv2.HelmRelease)
 	if !ok {
 		return nil
 	}
-	keys := append(RecordedKeys(hr), ReleaseKey(hr, hr.GetReleaseNamespace(), inputs.ReleaseName(hr)))
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
-
-// RecordedKeys returns those keys of IndexHistory that follow from the history.
-func RecordedKeys(hr *helmv2.HelmRelease) []string {
-	var keys []string
-	for _, s := range hr.Status.History {
-		if s != nil {
-			keys = append(keys, ReleaseKey(hr, s.Namespace, s.Name))
-		}
-	}
-	return keys
-}
-
-// ReleaseKey identifies a Helm release in the cluster of hr. Two kubeconfigs for the same
-// cluster make different keys.
-func ReleaseKey(hr *helmv2.HelmRelease, namespace, name string) string {
-	in := ""
-	if k := hr.Spec.KubeConfig; k != nil && k.SecretRef != nil {
-		in = strings.Join([]string{hr.Namespace, k.SecretRef.Name, k.SecretRef.Key}, "/")
-	}
-	if key, ok := KubeconfigConfigMap(hr); ok {
-		in = "ConfigMap " + key.String()
-	}
-	return strings.Join([]string{in, namespace, name}, "|")
+	return inputs.HistoryKeys(hr)
 }
 
 func holderKeys(obj client.Object) []string {

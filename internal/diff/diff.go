@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,7 +25,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/plan"
-	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
@@ -44,6 +42,8 @@ type Options struct {
 	Settings inputs.Settings
 	// AllowDNS enables the template function getHostByName.
 	AllowDNS bool
+	// OverrideManagers are field managers whose additions are drift.
+	OverrideManagers []string
 	// Now returns the current time. It is required.
 	Now func() time.Time
 }
@@ -182,10 +182,11 @@ func StoredTarget(hr *helmv2.HelmRelease) release.Target {
 type subject struct {
 	*Differ
 
-	hr   *helmv2.HelmRelease
-	conn *cluster.Connection
-	want inputs.Want
-	in   release.Input
+	hr     *helmv2.HelmRelease
+	reader client.Reader
+	conn   *cluster.Connection
+	want   inputs.Want
+	in     release.Input
 	// reads is how templates read.
 	reads *reads
 	// choose is Query.Choose.
@@ -197,7 +198,7 @@ func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, 
 	if err := read.Here(q.Release); err != nil {
 		return nil, err
 	}
-	s := &subject{Differ: d, hr: q.Release, conn: q.Connection.With(ReadOnly), reads: &reads{Lookups: q.Lookups}, choose: q.Choose}
+	s := &subject{Differ: d, hr: q.Release, reader: q.Reader, conn: q.Connection.With(ReadOnly), reads: &reads{Lookups: q.Lookups}, choose: q.Choose}
 	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings)
 	var err error
 	if resolve {
@@ -305,16 +306,26 @@ func (s *subject) facts(f helm.Forecast) view.DiffFacts {
 }
 
 // job returns the job of an action.
-func (s *subject) job(action release.HelmAction) helm.Job {
-	return helm.Job{
-		Action: action, Desired: s.want.Desired, History: s.hr.Status.History, Spec: *s.hr.Spec.DeepCopy(), Origin: s.origin(),
-		Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets, Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS,
-		Lookups: s.reads.connection,
+func (s *subject) job(action release.HelmAction) helm.Job { return s.inputs().Job(action) }
+
+// inputs returns the release with its inputs, as the controller has them.
+func (s *subject) inputs() helm.Subject {
+	return helm.Subject{
+		HelmRelease: s.hr, Desired: s.want.Desired, Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets,
+		Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS, Lookups: s.reads.connection,
+		OwnerCandidates: inputs.OwnerReader{Live: s.reader, ByHistory: s.releasesByHistory}.OfObjects(s.hr),
 	}
 }
 
-func (s *subject) origin() helm.Origin {
-	return helm.Origin{Name: s.hr.Name, Namespace: s.hr.Namespace}
+// releasesByHistory lists the HelmReleases of all namespaces, or of the namespace of the release if that
+// is forbidden: the others are read by their names.
+func (s *subject) releasesByHistory(ctx context.Context, key string) ([]helmv2.HelmRelease, error) {
+	var list helmv2.HelmReleaseList
+	err := s.reader.List(ctx, &list)
+	if apierrors.IsForbidden(err) {
+		err = s.reader.List(ctx, &list, client.InNamespace(s.hr.Namespace))
+	}
+	return slices.DeleteFunc(list.Items, func(hr helmv2.HelmRelease) bool { return !slices.Contains(inputs.HistoryKeys(&hr), key) }), err
 }
 
 // drift compares live objects with the newest revision; nil if there is none.
@@ -323,34 +334,24 @@ func (s *subject) drift(ctx context.Context) (*release.Drift, error) {
 	if newest == nil || newest.Status == helmv2.StatusUninstalled {
 		return nil, nil //nolint:nilnil // see above
 	}
-	var ignored []helmv2.IgnoreRule
-	if s.hr.Spec.DriftDetection != nil {
-		ignored = s.hr.Spec.DriftDetection.Ignore
+	from := s.inputs()
+	var err error
+	if from.Secrets, err = s.secrets(ctx, newest.Version); err != nil {
+		return nil, err
 	}
-	rules, err := drift.CompileRules(ignored)
-	if err != nil {
-		return nil, fmt.Errorf("spec.driftDetection: %w", err)
-	}
-	secrets, err := s.secrets(ctx, newest.Version)
+	look, err := drift.RequestFor(s.hr, s.OverrideManagers, from.Secrets)
 	if err != nil {
 		return nil, err
 	}
-	return drift.NewDetector(s.Now).Detect(ctx, drift.Request{
-		Release: types.NamespacedName{Namespace: s.hr.Namespace, Name: s.hr.Name},
-		Rules:   rules,
-		Redact:  redaction.New(secrets).Text,
-		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
-			objects, skipped, err := s.runner.Objects(ctx, s.conn, helm.ReadRequest{
-				Target: release.ObservedTarget(s.in), Version: newest.Version, Spec: *s.hr.Spec.DeepCopy(), Defaults: s.Settings.Defaults,
-				Origin: s.origin(), UID: s.want.UID, History: s.hr.Status.History, Secrets: secrets,
-			})
-			if s.choose != nil {
-				objects = s.choose(ctx, objects)
-			}
-			return objects, skipped, err
-		},
-		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Changed },
-	})
+	look.Objects = func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
+		objects, skipped, err := s.runner.Objects(ctx, s.conn, from.ReadRequest(release.ObservedTarget(s.in), newest.Version))
+		if s.choose != nil {
+			objects = s.choose(ctx, objects)
+		}
+		return objects, skipped, err
+	}
+	look.Changed = func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Changed }
+	return drift.NewDetector(s.Now).Detect(ctx, look)
 }
 
 // secrets returns the texts that are removed from a comparison with a stored revision.

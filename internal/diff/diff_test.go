@@ -153,6 +153,48 @@ func TestUnprovenDrift(t *testing.T) {
 	w.expect(w.desired(), "Upgrade release digest verification error", `changed ConfigMap prod/app .data.message:"other">"one"`)
 }
 
+// TestOverriddenManagers: fields of the managers that the controller takes over are drift.
+func TestOverriddenManagers(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.apply()
+	live := w.Objects[appPath]
+	live["data"] = map[string]any{"message": "one", "extra": "1"}
+	live["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
+		"manager": "kustomize-controller", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:data": map[string]any{"f:extra": map[string]any{}}},
+	}}
+	drift := func() view.Diff {
+		d, err := w.differ.Drift(t.Context(), w.query())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	w.expect(drift(), "")
+	w.differ.OverrideManagers = []string{"kustomize-controller"}
+	w.expect(drift(), "", `drifted: changed ConfigMap prod/app .data.extra:"1"> of kustomize-controller`)
+}
+
+// TestRequestedByAnother: an object belongs to the release that its metadata name if a HelmRelease
+// requests that release, even if no record of it is stored.
+func TestRequestedByAnother(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"message": "one"})
+	w.Objects[appPath] = map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+		"namespace": "prod", "name": "app", "labels": map[string]any{"app.kubernetes.io/managed-by": "Helm"},
+		"annotations": map[string]any{"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": "prod"},
+	}}
+	others := []string{"created ConfigMap prod/less", "created Secret prod/token", "hook added Job migrate (batch/v1)"}
+	const install, refused = "Install no release in storage for object", "ConfigMap/prod/app is owned by Helm release prod/other of HelmRelease 'prod/other'"
+	d := w.desired()
+	w.expect(d, append([]string{install, brief(d)[1]}, others...)...)
+	if !strings.HasPrefix(brief(d)[1], "changed ConfigMap prod/app") {
+		t.Errorf("an object without an owner is not taken over: %q", brief(d)[1])
+	}
+	w.objects = append(w.objects, &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "other", UID: "uid-2"}})
+	w.expect(w.desired(), slices.Concat([]string{install, "refused ConfigMap prod/app"}, others, []string{"problem ConfigMap prod/app: " + refused})...)
+}
+
 // TestStoredTarget: revisions are read where StoredTarget says, and nowhere else. The page checks the
 // rights of its users there.
 func TestStoredTarget(t *testing.T) {

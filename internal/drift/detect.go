@@ -5,6 +5,7 @@ package drift
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/parallel"
+	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -65,6 +68,23 @@ type Request struct {
 	// Retrier repeats the requests that correct objects; nil sends each once.
 	Retrier     *apiretry.Retrier
 	autoscalers *autoscalers
+}
+
+// RequestFor returns a request for a HelmRelease, with the rules of its spec, and without the functions
+// that read and watch objects. The error is for a user: a rule is not valid.
+func RequestFor(hr *helmv2.HelmRelease, override, secrets []string) (Request, error) {
+	var ignored []helmv2.IgnoreRule
+	if hr.Spec.DriftDetection != nil {
+		ignored = hr.Spec.DriftDetection.Ignore
+	}
+	rules, err := CompileRules(ignored)
+	if err != nil {
+		return Request{}, fmt.Errorf("spec.driftDetection: %w", err)
+	}
+	return Request{
+		Release: types.NamespacedName{Namespace: hr.Namespace, Name: hr.Name},
+		Rules:   rules, Override: override, Redact: redaction.New(secrets).Text,
+	}, nil
 }
 
 // Detector compares live objects with revisions, and corrects them. It stores the version at which

@@ -26,6 +26,7 @@
 //	keep.go       objects that an action leaves, although its revision does not have them
 //	checks.go     tests, and the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
+//	subject.go    Subject, a HelmRelease with its inputs, which makes jobs and reads
 //	job.go        Job, an action with its input, and the state of its run
 //	findings.go   facts about a failure, and changes without secrets
 package helm

@@ -11,7 +11,7 @@ func setApplied(answer map[string]any, manager string, fields map[string]any) {
 		answer["metadata"] = metadata
 	}
 	metadata["managedFields"] = []any{map[string]any{
-		"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": fields,
+		"manager": manager, "operation": "Apply", "apiVersion": answer["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": fields,
 	}}
 }
 

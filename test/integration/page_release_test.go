@@ -68,7 +68,7 @@ func (w *world) web(log string) http.Handler {
 		},
 		Source: &access.Source{
 			Rights: access.NewRights(suite.client, time.Now), Kept: suite.client, Scheme: controller.Scheme(), Now: time.Now,
-			Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
+			Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), nil, time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
 			As: func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error) {
 				reader, err := as(ctx, hr)
 				if err == nil {

@@ -115,7 +115,7 @@ func (w *world) servePages() *pages {
 	w.must(err)
 	source := &access.Source{
 		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Peek, controller.Scheme()),
-		Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
+		Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), nil, time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
 		Scheme: controller.Scheme(), Now: time.Now, KeepsOperations: func() bool { return true },
 	}
 	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})

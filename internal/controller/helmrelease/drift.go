@@ -19,8 +19,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
-	"github.com/pintle-dev/pintle/internal/inputs"
-	"github.com/pintle-dev/pintle/internal/redaction"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -58,7 +56,7 @@ func (c *comparer) compare(ctx context.Context, rec reconciliation, newest *rele
 	if err != nil {
 		return nil, &release.Blocked{
 			Reason: helmv2.ReasonStateError, Terminal: true, Retry: release.Never(), Err: err,
-			Message: "spec.driftDetection: " + err.Error(),
+			Message: err.Error(),
 		}
 	}
 	found, err := c.detector.Detect(ctx, look)
@@ -134,36 +132,26 @@ func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job,
 
 // request returns the request to compare the objects of a revision.
 func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.Request, error) {
-	rules, err := drift.CompileRules(ignoreRules(rec.hr))
+	look, err := drift.RequestFor(rec.hr, c.overriddenManagers, rec.want.Secrets)
 	if err != nil {
-		return drift.Request{}, err
+		return look, err
 	}
 	in := rec.conn.Cluster()
-	return drift.Request{
-		Release:  rec.key(),
-		Revision: comparedRevision(rec.hr, rec.conn, newest),
-		Rules:    rules,
-		Override: c.overriddenManagers,
-		Redact:   redactor(rec.want),
-		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
-			return c.helm.Objects(ctx, rec.conn, c.readRequest(rec, newest.Version))
-		},
-		Watch: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },
-		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {
-			switch seen := c.objects.Observed(in, resource, namespace, name); {
-			case !seen.Known:
-				return drift.Unknown
-			case seen.ChangedSince(uid, version):
-				return drift.Changed
-			}
-			return drift.Unchanged
-		},
-	}, nil
-}
-
-// redactor returns a function that redacts secrets in texts.
-func redactor(want inputs.Want) func(string) string {
-	return redaction.New(want.Secrets).Text
+	look.Revision = comparedRevision(rec.hr, rec.conn, newest)
+	look.Objects = func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
+		return c.helm.Objects(ctx, rec.conn, c.readRequest(rec, newest.Version))
+	}
+	look.Watch = func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) }
+	look.Changed = func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {
+		switch seen := c.objects.Observed(in, resource, namespace, name); {
+		case !seen.Known:
+			return drift.Unknown
+		case seen.ChangedSince(uid, version):
+			return drift.Changed
+		}
+		return drift.Unchanged
+	}
+	return look, nil
 }
 
 func ignoreRules(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {

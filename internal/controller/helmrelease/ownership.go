@@ -5,13 +5,13 @@ package helmrelease
 
 import (
 	"context"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -30,7 +30,7 @@ type requester struct {
 // ofRelease returns the other HelmReleases that request a release.
 func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]requester, error) {
 	var list helmv2.HelmReleaseList
-	key := controller.ReleaseKey(hr, target.StorageNamespace, target.Name)
+	key := inputs.ReleaseKey(hr, target.StorageNamespace, target.Name)
 	if err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexRelease: key}); err != nil {
 		return nil, err
 	}
@@ -109,45 +109,12 @@ func conflictOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
 	}
 }
 
-// ofObjects returns a function that finds the HelmReleases of other Helm releases in the cluster
-// of hr by the ownership metadata of an object. One of another namespace counts only if its history
-// has the release and the labels of the object name it: otherwise its spec could keep objects from
-// others that it has never written. HelmReleases of other shards and namespaces are not in the
-// cache: one of them is read if the labels name it.
+// ofObjects returns a function that finds the HelmReleases of other Helm releases by the ownership
+// metadata of an object.
 func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.OwnerCandidates {
-	return func(ctx context.Context, marks release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
+	return inputs.OwnerReader{Live: o.live, ByHistory: func(ctx context.Context, key string) ([]helmv2.HelmRelease, error) {
 		var list helmv2.HelmReleaseList
-		key := controller.ReleaseKey(hr, marks.Namespace, marks.Name)
-		if err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexHistory: key}); err != nil {
-			return nil, err
-		}
-		var all []release.OwnerCandidate
-		add := func(other *helmv2.HelmRelease) {
-			near := other.Namespace == hr.Namespace
-			origin := other.Namespace == marks.OriginNamespace && other.Name == marks.OriginName
-			if other.UID != hr.UID && (near || origin && slices.Contains(controller.RecordedKeys(other), key)) {
-				all = append(all, ownerCandidateOf(other, near))
-			}
-		}
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-		if len(all) > 0 || marks.OriginName == "" || marks.OriginNamespace == "" {
-			return all, nil
-		}
-		var origin helmv2.HelmRelease
-		err := o.live.Get(ctx, client.ObjectKey{Namespace: marks.OriginNamespace, Name: marks.OriginName}, &origin)
-		if err == nil && slices.Contains(controller.HistoryKeys(&origin), key) {
-			add(&origin)
-		}
-		return all, client.IgnoreNotFound(err)
-	}
-}
-
-func ownerCandidateOf(hr *helmv2.HelmRelease, near bool) release.OwnerCandidate {
-	c := release.OwnerCandidate{Namespace: hr.Namespace, Name: hr.Name, Near: near, StorageNamespaces: []string{hr.GetStorageNamespace()}}
-	if was := hr.Status.StorageNamespace; was != "" && was != c.StorageNamespaces[0] {
-		c.StorageNamespaces = append(c.StorageNamespaces, was)
-	}
-	return c
+		err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexHistory: key})
+		return list.Items, err
+	}}.OfObjects(hr)
 }

@@ -58,40 +58,20 @@ func (e *environment) handled(ctx context.Context, rec reconciliation, annotatio
 	return rec.withHelmChart(chart), nil
 }
 
+// subject returns the release of rec with its inputs.
+func (e *environment) subject(rec reconciliation) helm.Subject {
+	return helm.Subject{
+		HelmRelease: rec.hr, Desired: rec.want.Desired, Artifact: rec.want.Artifact, Values: rec.want.Values, Secrets: rec.want.Secrets,
+		Defaults: e.defaults, AllowDNS: e.allowDNS, OwnerCandidates: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
+	}
+}
+
 // job returns the job of an action of rec.
 func (e *environment) job(rec reconciliation, action release.HelmAction) helm.Job {
-	spec := *rec.hr.Spec.DeepCopy()
-	if rec.want.Deleted && rec.want.Deletion.NoHooks {
-		uninstall := *rec.hr.Spec.GetUninstall()
-		uninstall.DisableHooks = true
-		spec.Uninstall = &uninstall
-	}
-	return helm.Job{
-		Action:          action,
-		Desired:         rec.want.Desired,
-		History:         rec.in.Recorded.History,
-		Spec:            spec,
-		Origin:          helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
-		Artifact:        rec.want.Artifact,
-		Values:          rec.want.Values,
-		Secrets:         rec.want.Secrets,
-		Defaults:        e.defaults,
-		AllowDNS:        e.allowDNS,
-		OwnerCandidates: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
-		Patient:         rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
-	}
+	return e.subject(rec).Job(action)
 }
 
 // readRequest returns the request to read a stored revision of rec.
 func (e *environment) readRequest(rec reconciliation, version int) helm.ReadRequest {
-	return helm.ReadRequest{
-		Target:   rec.want.Target,
-		Version:  version,
-		Spec:     *rec.hr.Spec.DeepCopy(),
-		Defaults: e.defaults,
-		Origin:   helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
-		UID:      string(rec.hr.UID),
-		History:  rec.in.Recorded.History,
-		Secrets:  rec.want.Secrets,
-	}
+	return e.subject(rec).ReadRequest(rec.want.Target, version)
 }

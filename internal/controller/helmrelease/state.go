@@ -11,6 +11,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -98,7 +99,7 @@ func (m *memory) refused(o release.Outcome) {
 func (m *memory) blockedBy(hr *helmv2.HelmRelease, owners []release.Target) {
 	m.conflicts = nil
 	for _, o := range owners {
-		m.conflicts = append(m.conflicts, controller.ReleaseKey(hr, o.Namespace, o.Name))
+		m.conflicts = append(m.conflicts, inputs.ReleaseKey(hr, o.Namespace, o.Name))
 	}
 }
 

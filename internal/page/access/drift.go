@@ -37,8 +37,8 @@ type Compare func(ctx context.Context, hr *helmv2.HelmRelease, choose Choose) (v
 var errBusy = &unread{text: "too many comparisons run at the same time"}
 
 // CompareAsRelease returns a function that reads, and sends dry runs, with the identity of a
-// release. It renders no chart and writes nothing.
-func CompareAsRelease(find Find, scheme *runtime.Scheme, now func() time.Time) Compare {
+// release, as the controller compares. It renders no chart and writes nothing.
+func CompareAsRelease(find Find, scheme *runtime.Scheme, overrideManagers []string, now func() time.Time) Compare {
 	slots := make(chan struct{}, maxComparisons)
 	return func(ctx context.Context, hr *helmv2.HelmRelease, choose Choose) (view.DiffFacts, error) {
 		leave, err := enter(ctx, slots)
@@ -51,7 +51,7 @@ func CompareAsRelease(find Find, scheme *runtime.Scheme, now func() time.Time) C
 			return view.DiffFacts{}, err
 		}
 		// It keeps what it has read, so each comparison has one of its own.
-		differ := diff.New(diff.Options{Now: now})
+		differ := diff.New(diff.Options{OverrideManagers: overrideManagers, Now: now})
 		return differ.DriftFacts(ctx, diff.Query{Release: hr, Reader: c, Connection: conn, Choose: choose})
 	}
 }

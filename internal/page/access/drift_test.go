@@ -133,7 +133,7 @@ func TestComparisons(t *testing.T) {
 			<-held
 			return nil, errors.New("the test ends it")
 		}
-		compare := CompareAsRelease(find, nil, nil)
+		compare := CompareAsRelease(find, nil, nil, nil)
 		results := make(chan error, maxComparisons)
 		run := func() error {
 			_, err := compare(t.Context(), newRelease("apps", "web"), nil)

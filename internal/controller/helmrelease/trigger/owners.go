@@ -15,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -38,7 +39,11 @@ func (h *Handlers) ReleaseOwners() handler.EventHandler {
 // ownedReleases returns the Helm releases that a HelmRelease requests and has, as keys of
 // IndexRelease.
 func ownedReleases(obj client.Object) []string {
-	keys := controller.ReleaseKeys(obj)
+	hr, ok := obj.(*helmv2.HelmRelease)
+	if !ok {
+		return nil
+	}
+	keys := []string{inputs.RequestedKey(hr)}
 	if key := recordedRelease(obj); key != "" {
 		keys = append(keys, key)
 	}
@@ -56,7 +61,7 @@ func recordedRelease(obj client.Object) string {
 	if last == nil {
 		return ""
 	}
-	return controller.ReleaseKey(hr, hr.Status.StorageNamespace, last.Name)
+	return inputs.ReleaseKey(hr, hr.Status.StorageNamespace, last.Name)
 }
 
 // enqueueOthers enqueues the HelmReleases other than owner that request any of some releases.
@@ -84,7 +89,7 @@ func (h *Handlers) ObjectOwners() handler.EventHandler {
 	enqueue := func(hr *helmv2.HelmRelease, histories []*helmv2.HelmRelease, q queue) {
 		var requested, recorded []string
 		for _, of := range histories {
-			requested, recorded = append(requested, controller.HistoryKeys(of)...), append(recorded, controller.RecordedKeys(of)...)
+			requested, recorded = append(requested, inputs.HistoryKeys(of)...), append(recorded, inputs.RecordedKeys(of)...)
 		}
 		far := h.Waiting(recorded)
 		for _, key := range h.Waiting(requested) {
