@@ -6,6 +6,7 @@ package helmrelease
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -186,6 +187,31 @@ func TestProofsAreLimited(t *testing.T) {
 	broken := errors.New("broken")
 	_, err = withProofs(release.Desired{UID: "uid-1"}, release.Target{}, nil, revisions, others, func(int, helmv2.Snapshots) (*release.Revision, error) { return nil, broken })
 	if !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestUnreadableProofBlocks: while the record that would verify the history of another HelmRelease cannot
+// be read, nothing is decided: the release may be that one's.
+func TestUnreadableProofBlocks(t *testing.T) {
+	s := &stub{
+		stored:     []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed}},
+		unreadable: errors.New("connection refused"),
+	}
+	r := testReconciler(t, s)
+	snapshot := &helmv2.Snapshot{APIVersion: helmv2.SnapshotAPIVersionV2, Name: "web", Namespace: "apps", Version: 1, Digest: "sha256:theirs"}
+	other := controllertest.HelmRelease("team-b", "asks", uid("uid-2"), called("web", "apps"), stored("apps", "apps"), had(snapshot))
+	other.ResourceVersion = ""
+	if err := r.client.Create(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	hr := current(t, r)
+	rec, err := r.desired(t.Context(), reconciliation{read: hr, hr: hr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocked *release.Blocked
+	if _, err = r.observer.observe(t.Context(), rec); !errors.As(err, &blocked) || !strings.Contains(err.Error(), "Could not determine the owner of the release") {
 		t.Errorf("error %v", err)
 	}
 }

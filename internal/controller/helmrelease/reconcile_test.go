@@ -76,6 +76,8 @@ type stub struct {
 	stray      *release.Target
 	strays     []release.Revision
 	unsearched error
+	// unreadable is the error of reading one revision.
+	unreadable error
 	searches   int
 	// target and unchecked are the result of a check of the target, and checked is the job of the
 	// last one.
@@ -171,7 +173,7 @@ func (s *stub) Revision(_ context.Context, _ genericclioptions.RESTClientGetter,
 			return &s.really[i], nil
 		}
 	}
-	return nil, nil //nolint:nilnil // it is not stored
+	return nil, s.unreadable
 }
 
 func (s *stub) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) {
