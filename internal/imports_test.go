@@ -93,15 +93,12 @@ func pure() map[string][]string {
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		"redaction": {},
 		// equality compares a status with one that was stored.
-		"release":           {"k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/apis/meta/v1"},
-		"view":              nil,
-		"view/dependencies": nil,
-		"view/doctor":       nil,
-		"view/listing":      nil,
-		"view/manifest":     {"github.com/pmezard/go-difflib/difflib", "sigs.k8s.io/yaml"},
-		"view/operations":   nil,
-		"view/overview":     nil,
-		"view/request":      nil,
+		"release":       {"k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/apis/meta/v1"},
+		"view":          nil,
+		"view/doctor":   nil,
+		"view/list":     nil,
+		"view/manifest": {"github.com/pmezard/go-difflib/difflib", "sigs.k8s.io/yaml"},
+		"view/request":  nil,
 	}
 }
 

@@ -53,7 +53,7 @@ func History(hr *helmv2.HelmRelease, records []Record) []Revision {
 		if !r.LastDeployed.IsZero() {
 			at := r.LastDeployed.UTC()
 			v.Deployed = &at
-			v.Duration = duration(r)
+			v.Duration = durationOf(r)
 		}
 		all = append(all, v)
 	}
@@ -61,9 +61,9 @@ func History(hr *helmv2.HelmRelease, records []Record) []Revision {
 	return all
 }
 
-// duration returns the duration of the action that made a revision. The record of a superseded one
+// durationOf returns the duration of the action that made a revision. The record of a superseded one
 // was written again later.
-func duration(r Record) string {
+func durationOf(r Record) string {
 	final := r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusFailed
 	if !final || r.Modified.Before(r.LastDeployed) {
 		return ""

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
 // driftTimeout is the time that a comparison has. It ends before the request does.
@@ -29,8 +28,8 @@ type driftPage struct {
 // driftDifferences is the result of a comparison, with lists of bounded length.
 type driftDifferences struct {
 	Revision, Compared, Hidden, More int
-	Objects                          listing.Limited[driftedObject]
-	Problems, Warnings               listing.Limited[string]
+	Objects                          view.Limited[driftedObject]
+	Problems, Warnings               view.Limited[string]
 }
 
 // driftedObject is an object that differs.
@@ -38,7 +37,7 @@ type driftedObject struct {
 	view.Object
 	// Missing is true for an object that does not exist.
 	Missing bool
-	Fields  listing.Limited[view.FieldDiff]
+	Fields  view.Limited[view.FieldDiff]
 }
 
 // drift compares the live objects of one release.
@@ -64,13 +63,13 @@ func (s *site) drift(w http.ResponseWriter, r *http.Request, viewer *access.View
 func driftDifferencesOf(d access.Drift) driftDifferences {
 	all := driftDifferences{
 		Revision: d.Revision, Compared: d.Compared, Hidden: d.Hidden, More: d.More,
-		Problems: listing.First(d.Problems, maxEntries), Warnings: listing.First(d.Warnings, maxEntries),
+		Problems: view.First(d.Problems, maxEntries), Warnings: view.First(d.Warnings, maxEntries),
 	}
-	first := listing.First(d.Drifted, maxChanges)
+	first := view.First(d.Drifted, maxChanges)
 	all.Objects.More = first.More
 	for _, o := range first.Entries {
 		all.Objects.Entries = append(all.Objects.Entries, driftedObject{
-			Object: o.Object, Missing: o.Change == view.DiffCreated, Fields: listing.First(o.Fields, maxFields),
+			Object: o.Object, Missing: o.Change == view.DiffCreated, Fields: view.First(o.Fields, maxFields),
 		})
 	}
 	return all

@@ -11,19 +11,18 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/operations"
+	"github.com/pintle-dev/pintle/internal/view/list"
 )
 
 // functions are those that templates call.
 func functions() template.FuncMap {
-	return template.FuncMap{"time": rfc3339, "tone": tone, "overview": address, "address": address, "lineClass": lineClass, "document": document}
+	return template.FuncMap{"time": rfc3339, "tone": tone, "address": address, "lineClass": lineClass, "document": document}
 }
 
-// address returns the address of a list that a query selects.
-func address(q interface{ Parameters() map[string][]string }) string {
+// address returns the address of the list that a query selects.
+func address(q list.Query) string {
 	path := "/"
-	switch q.(type) {
-	case operations.Query, *operations.Query:
+	if q.Operations {
 		path = "/operations"
 	}
 	if parameters := q.Parameters(); len(parameters) > 0 {

@@ -11,12 +11,13 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/page/access"
-	"github.com/pintle-dev/pintle/internal/view/operations"
+	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/list"
 )
 
 // operationsPage is the content of the list of Operations.
 type operationsPage struct {
-	*operations.List
+	*list.Operations
 	// Problems are what is wrong with the parameters. Then no Operations are shown.
 	Problems []string
 	// Note is why the controller has no Operations; empty if it has.
@@ -26,14 +27,14 @@ type operationsPage struct {
 
 // operationPage is the content of the page of one Operation.
 type operationPage struct {
-	*operations.Operation
+	*view.Operation
 	// PodsNote and LogsNote are why Pods and logs are not shown; empty if they are.
 	PodsNote, LogsNote string
 }
 
 // operations lists the Operations that the user may get and that the parameters select.
 func (s *site) operations(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
-	query, problems := operations.Parse(r.URL.Query())
+	query, problems := list.ParseOperations(r.URL.Query())
 	content := &operationsPage{Problems: problems, Right: "get on operations." + opsv1alpha1.GroupVersion.Group}
 	all, err := viewer.Operations(r.Context())
 	if errors.Is(err, access.ErrNoOperations) {
@@ -45,7 +46,7 @@ func (s *site) operations(w http.ResponseWriter, r *http.Request, viewer *access
 	if err != nil {
 		return err
 	}
-	content.List = operations.Of(all, releases, query, s.Now())
+	content.Operations = list.OperationsOf(all, releases, query, s.Now())
 	s.render(w, r, codeOf(problems), "operations", &layout{Title: "Operations", User: viewer.User, Content: content})
 	return nil
 }
@@ -56,7 +57,7 @@ func (s *site) operation(w http.ResponseWriter, r *http.Request, viewer *access.
 	if err != nil {
 		return err
 	}
-	facts := operations.Facts{Operation: op, Now: s.Now()}
+	facts := view.OperationFacts{Operation: op, Now: s.Now()}
 	hr, err := viewer.Target(r.Context(), op)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (s *site) operation(w http.ResponseWriter, r *http.Request, viewer *access.
 	case err != nil:
 		return err
 	}
-	content.Operation = operations.Explain(facts)
+	content.Operation = view.ExplainOperation(facts)
 	err = viewer.Logs(r.Context(), op.Namespace)
 	switch {
 	case apierrors.IsForbidden(err):

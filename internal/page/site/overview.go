@@ -8,7 +8,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
-	"github.com/pintle-dev/pintle/internal/view/overview"
+	"github.com/pintle-dev/pintle/internal/view/list"
 )
 
 // Health is what a replica of the controller has in its memory about itself.
@@ -27,7 +27,7 @@ type Health struct {
 
 // overviewPage is the content of the overview.
 type overviewPage struct {
-	*overview.Overview
+	*list.Overview
 	Health Health
 	// Problems are what is wrong with the parameters. Then no releases are shown.
 	Problems []string
@@ -39,23 +39,19 @@ type overviewPage struct {
 
 // overview shows the releases that the user may get and that the parameters select.
 func (s *site) overview(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
-	query, problems := overview.Parse(r.URL.Query())
+	query, problems := list.ParseReleases(r.URL.Query())
 	all, err := viewer.Releases(r.Context())
 	if err != nil {
 		return err
 	}
 	content := &overviewPage{
-		Overview: overview.Of(all, query, s.Now()), Health: s.Health(), Problems: problems, Right: "get on helmreleases." + helmv2.GroupVersion.Group,
+		Overview: list.OverviewOf(all, query, s.Now()), Health: s.Health(), Problems: problems, Right: "get on helmreleases." + helmv2.GroupVersion.Group,
 	}
 	if len(all) == 0 {
 		if content.Everywhere, err = everywhere(r.Context(), viewer); err != nil {
 			return err
 		}
 	}
-	code := http.StatusOK
-	if len(problems) > 0 {
-		code = http.StatusBadRequest
-	}
-	s.render(w, r, code, "overview", &layout{Title: "Releases", User: viewer.User, Attention: content.Attention, Content: content})
+	s.render(w, r, codeOf(problems), "overview", &layout{Title: "Releases", User: viewer.User, Attention: content.Attention, Content: content})
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/view/overview"
+	"github.com/pintle-dev/pintle/internal/view/list"
 )
 
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
@@ -50,9 +50,9 @@ func rendered(t testing.TB, parsed *templates, all []helmv2.HelmRelease, paramet
 	if err != nil {
 		t.Fatal(err)
 	}
-	query, problems := overview.Parse(values)
+	query, problems := list.ParseReleases(values)
 	data := &layout{Title: "Releases", User: &authenticationv1.UserInfo{Username: "user"}, path: "/"}
-	data.Content = &overviewPage{Overview: overview.Of(all, query, noon), Health: h, Problems: problems}
+	data.Content = &overviewPage{Overview: list.OverviewOf(all, query, noon), Health: h, Problems: problems}
 	var page bytes.Buffer
 	if err := parsed.pages["overview"].ExecuteTemplate(&page, "layout", data); err != nil {
 		t.Fatal(err)
@@ -74,6 +74,24 @@ func BenchmarkOverview(b *testing.B) {
 				rendered(b, parsed, all, parameters, Health{})
 			}
 		})
+	}
+}
+
+// TestHeading: the heading of the rows names all that they are filtered by.
+func TestHeading(t *testing.T) {
+	parsed, err := parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for parameters, want := range map[string]string{
+		"":                         "Releases",
+		"state=Ready":              "Ready releases",
+		"drifted=true":             "Drifted releases",
+		"state=Ready&drifted=true": "Ready releases with drift",
+	} {
+		if page := rendered(t, parsed, releasesOf(1), parameters, Health{}); !strings.Contains(page, `<h2 id="rows-title">`+want+"</h2>") {
+			t.Errorf("%s: the heading is not %q", parameters, want)
+		}
 	}
 }
 

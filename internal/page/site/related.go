@@ -12,9 +12,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/dependencies"
-	"github.com/pintle-dev/pintle/internal/view/listing"
-	"github.com/pintle-dev/pintle/internal/view/operations"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
@@ -27,9 +24,9 @@ type related struct {
 	Plan     *plan
 	PlanNote string
 
-	Dependencies dependencies.Dependencies
+	Dependencies view.Dependencies
 
-	Operations     listing.Limited[operations.Row]
+	Operations     view.Limited[view.OperationRow]
 	OperationsNote string
 }
 
@@ -40,17 +37,17 @@ const maxChanges, maxFields, maxEntries = 100, 30, 100
 type plan struct {
 	view.Plan
 	Changes []planChanges
-	Images  listing.Limited[v1alpha1.PlanImage]
-	Values  listing.Limited[v1alpha1.PlanValue]
-	Hooks   listing.Limited[v1alpha1.PlanHook]
+	Images  view.Limited[v1alpha1.PlanImage]
+	Values  view.Limited[v1alpha1.PlanValue]
+	Hooks   view.Limited[v1alpha1.PlanHook]
 	// Warnings are those of the API server.
-	Warnings listing.Limited[string]
+	Warnings view.Limited[string]
 }
 
 // planChanges are the changes of objects or of CRDs.
 type planChanges struct {
 	Title string
-	listing.Limited[planChange]
+	view.Limited[planChange]
 }
 
 // planChange is the change of one object.
@@ -59,7 +56,7 @@ type planChange struct {
 	Object      view.Object
 	Destructive bool
 	Reason      string
-	Fields      listing.Limited[v1alpha1.PlanField]
+	Fields      view.Limited[v1alpha1.PlanField]
 }
 
 // related reads the objects that are related to a release. The reader is that of the release.
@@ -77,14 +74,14 @@ func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.
 	if err != nil {
 		return r, err
 	}
-	r.Dependencies = dependencies.Of(reader.Dependencies(ctx, hr), len(hr.Spec.DependsOn), dependents, s.Now())
+	r.Dependencies = view.DependenciesOf(reader.Dependencies(ctx, hr), len(hr.Spec.DependsOn), dependents, s.Now())
 	switch all, err := viewer.OperationsIn(ctx, hr.Namespace); {
 	case apierrors.IsForbidden(err):
 		r.OperationsNote = "You may not get Operations in this namespace."
 	case err != nil:
 		r.OperationsNote = "Operations could not be read: " + err.Error() + "."
 	default:
-		r.Operations = operations.OfRelease(all, hr, newestOperations, s.Now())
+		r.Operations = view.OperationsOf(all, hr, newestOperations, s.Now())
 	}
 	return r, nil
 }
@@ -92,8 +89,8 @@ func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.
 // planOf returns a plan with lists of bounded length.
 func planOf(v view.Plan) *plan {
 	p := &plan{
-		Plan: v, Images: listing.First(v.Content.Images, maxEntries), Values: listing.First(v.Content.Values, maxEntries),
-		Hooks: listing.First(v.Content.Hooks, maxEntries), Warnings: listing.First(v.Content.Warnings, maxEntries),
+		Plan: v, Images: view.First(v.Content.Images, maxEntries), Values: view.First(v.Content.Values, maxEntries),
+		Hooks: view.First(v.Content.Hooks, maxEntries), Warnings: view.First(v.Content.Warnings, maxEntries),
 	}
 	for _, all := range []struct {
 		title   string
@@ -107,12 +104,12 @@ func planOf(v view.Plan) *plan {
 }
 
 func changesOf(title string, all []v1alpha1.PlanChange) planChanges {
-	first := listing.First(all, maxChanges)
-	c := planChanges{Title: title, Limited: listing.Limited[planChange]{More: first.More}}
+	first := view.First(all, maxChanges)
+	c := planChanges{Title: title, Limited: view.Limited[planChange]{More: first.More}}
 	for _, a := range first.Entries {
 		c.Entries = append(c.Entries, planChange{
 			Change: a.Change, Object: view.Object{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},
-			Destructive: a.Destructive, Reason: a.Reason, Fields: listing.First(a.Fields, maxFields),
+			Destructive: a.Destructive, Reason: a.Reason, Fields: view.First(a.Fields, maxFields),
 		})
 	}
 	return c

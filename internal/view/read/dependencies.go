@@ -16,15 +16,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/dependencies"
 )
 
 // Dependencies returns the facts about the first objects that a HelmRelease depends on, in the order
 // of its spec. An object that cannot be read has the reason.
-func (r *Reader) Dependencies(ctx context.Context, hr *helmv2.HelmRelease) []dependencies.Fact {
+func (r *Reader) Dependencies(ctx context.Context, hr *helmv2.HelmRelease) []view.DependencyFact {
 	refs := hr.Spec.DependsOn
-	refs = refs[:min(len(refs), dependencies.MaxOn)]
-	facts := make([]dependencies.Fact, len(refs))
+	refs = refs[:min(len(refs), view.MaxDependencies)]
+	facts := make([]view.DependencyFact, len(refs))
 	for i, err := range parallel.Do(ctx, len(refs), maxLive, func(i int) error {
 		return r.dependency(ctx, hr.Namespace, refs[i], &facts[i])
 	}) {
@@ -42,7 +41,7 @@ func (r *Reader) Dependencies(ctx context.Context, hr *helmv2.HelmRelease) []dep
 }
 
 // dependency sets the facts about one object that a HelmRelease depends on.
-func (r *Reader) dependency(ctx context.Context, namespace string, ref helmv2.DependencyReference, fact *dependencies.Fact) (err error) {
+func (r *Reader) dependency(ctx context.Context, namespace string, ref helmv2.DependencyReference, fact *view.DependencyFact) (err error) {
 	fact.Object = view.Object{Kind: helmv2.HelmReleaseKind, Namespace: ref.GetNamespace(namespace), Name: ref.Name}
 	fact.Expression = ref.ReadyExpr
 	if !inputs.IsHelmRelease(ref) {
@@ -57,7 +56,7 @@ func (r *Reader) dependency(ctx context.Context, namespace string, ref helmv2.De
 }
 
 // otherDependency sets the state of an object that is no HelmRelease.
-func (r *Reader) otherDependency(ctx context.Context, fact *dependencies.Fact) error {
+func (r *Reader) otherDependency(ctx context.Context, fact *view.DependencyFact) error {
 	kind := schema.GroupVersionKind{Group: fact.Object.Group, Version: fact.Object.Version, Kind: fact.Object.Kind}
 	mapping, err := r.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {

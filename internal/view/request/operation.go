@@ -4,17 +4,16 @@
 package request
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/view"
 )
 
 // HookEvents returns the events whose hooks an Operation can run.
@@ -49,36 +48,13 @@ func Hook(namespace, name, hook string, now time.Time) *opsv1alpha1.Operation {
 
 // OperationProgress returns how far an Operation is.
 func OperationProgress(op *opsv1alpha1.Operation) Progress {
-	name := op.Namespace + "/" + op.Name
-	message := OperationMessage(op)
-	if message != "" {
-		message = ": " + message
-	}
+	p := Progress{Text: view.OperationText(op)}
 	switch op.Status.Phase {
 	case opsv1alpha1.PhaseSucceeded:
-		return Progress{Done: true, Text: fmt.Sprintf("Operation %s succeeded%s", name, message)}
-	case opsv1alpha1.PhaseFailed:
-		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("Operation %s failed%s", name, message)}
-	case opsv1alpha1.PhaseCancelled:
-		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("Operation %s was cancelled%s", name, message)}
+		p.Done = true
+	case opsv1alpha1.PhaseFailed, opsv1alpha1.PhaseCancelled:
+		p.Done, p.Failed = true, true
 	case opsv1alpha1.PhasePending, opsv1alpha1.PhaseRunning:
 	}
-	return Progress{Text: fmt.Sprintf("Operation %s is %s%s", name, strings.ToLower(string(or(op.Status.Phase, opsv1alpha1.PhasePending))), message)}
-}
-
-// OperationMessage returns the message of the condition that matters most; empty without one.
-func OperationMessage(op *opsv1alpha1.Operation) string {
-	for _, kind := range []string{opsv1alpha1.ConditionFailed, opsv1alpha1.ConditionCancelled, opsv1alpha1.ConditionSucceeded, opsv1alpha1.ConditionBlocked, opsv1alpha1.ConditionRunning, opsv1alpha1.ConditionAccepted} {
-		if c := apimeta.FindStatusCondition(op.Status.Conditions, kind); c != nil && (c.Status == metav1.ConditionTrue || kind == opsv1alpha1.ConditionAccepted) && c.Message != "" {
-			return c.Message
-		}
-	}
-	return ""
-}
-
-func or(phase, fallback opsv1alpha1.OperationPhase) opsv1alpha1.OperationPhase {
-	if phase == "" {
-		return fallback
-	}
-	return phase
+	return p
 }

@@ -1,8 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dependencies shows the dependencies of a HelmRelease in both directions. It is pure.
-package dependencies
+package view
 
 import (
 	"cmp"
@@ -12,19 +11,17 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
-// MaxOn is the maximum number of dependencies that are read and shown. maxBy is that of dependents.
+// MaxDependencies is the maximum number of dependencies that are read and shown, maxDependents that of dependents.
 const (
-	MaxOn = 50
-	maxBy = 100
+	MaxDependencies = 50
+	maxDependents   = 100
 )
 
-// Fact is what was read about an object that a release depends on.
-type Fact struct {
-	Object view.Object
+// DependencyFact is what was read about an object that a release depends on.
+type DependencyFact struct {
+	Object Object
 	// Forbidden is true if the user may not get the object.
 	Forbidden bool
 	// Release is the object if it is a HelmRelease that was read, else nil.
@@ -40,7 +37,7 @@ type Fact struct {
 // Dependency is an object that a release depends on.
 type Dependency struct {
 	// Object has no namespace and no name if the user may not get it: then Forbidden is true.
-	Object    view.Object
+	Object    Object
 	Forbidden bool
 	// HasPage is true for a HelmRelease that the user may get.
 	HasPage bool
@@ -53,7 +50,7 @@ type Dependency struct {
 // Dependent is a HelmRelease that depends on a release.
 type Dependent struct {
 	Namespace, Name string
-	State           view.State
+	State           State
 	// Waits is true if it waits for a dependency now.
 	Waits bool
 }
@@ -61,15 +58,15 @@ type Dependent struct {
 // Dependencies are those of one release.
 type Dependencies struct {
 	// On are those that the release depends on, in the order of its spec.
-	On listing.Limited[Dependency]
+	On Limited[Dependency]
 	// By are those that depend on it and that the user may get.
-	By listing.Limited[Dependent]
+	By Limited[Dependent]
 }
 
-// Of returns the dependencies of a release, from the facts about the first ones of all that its spec
+// DependenciesOf returns the dependencies of a release, from the facts about the first ones of all that its spec
 // names, and from the HelmReleases that depend on it.
-func Of(facts []Fact, all int, dependents []helmv2.HelmRelease, now time.Time) Dependencies {
-	d := Dependencies{On: listing.Limited[Dependency]{More: all - len(facts)}}
+func DependenciesOf(facts []DependencyFact, all int, dependents []helmv2.HelmRelease, now time.Time) Dependencies {
+	d := Dependencies{On: Limited[Dependency]{More: all - len(facts)}}
 	for _, f := range facts {
 		d.On.Entries = append(d.On.Entries, dependencyOf(f, now))
 	}
@@ -80,23 +77,23 @@ func Of(facts []Fact, all int, dependents []helmv2.HelmRelease, now time.Time) D
 	slices.SortFunc(by, func(a, b Dependent) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	d.By = listing.First(by, maxBy)
+	d.By = First(by, maxDependents)
 	return d
 }
 
-func dependencyOf(f Fact, now time.Time) Dependency {
+func dependencyOf(f DependencyFact, now time.Time) Dependency {
 	if f.Forbidden {
-		return Dependency{Forbidden: true, Object: view.Object{Kind: f.Object.Kind}, State: "Unknown"}
+		return Dependency{Forbidden: true, Object: Object{Kind: f.Object.Kind}, State: "Unknown"}
 	}
-	d := Dependency{Object: f.Object, State: f.State, Why: listing.Line(f.Why), Expression: listing.Line(f.Expression)}
+	d := Dependency{Object: f.Object, State: f.State, Why: Line(f.Why), Expression: Line(f.Expression)}
 	if f.Release != nil {
-		d.State, d.HasPage = string(view.StateOf(f.Release, now)), true
+		d.State, d.HasPage = string(StateOf(f.Release, now)), true
 	}
 	return d
 }
 
 func dependentOf(hr *helmv2.HelmRelease, now time.Time) Dependent {
-	d := Dependent{Namespace: hr.Namespace, Name: hr.Name, State: view.StateOf(hr, now)}
+	d := Dependent{Namespace: hr.Namespace, Name: hr.Name, State: StateOf(hr, now)}
 	ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
 	d.Waits = ready != nil && ready.Reason == helmv2.ReasonDependencyNotReady
 	return d

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package listing
+package view
 
 import (
 	"strings"
@@ -39,22 +39,17 @@ func Shorten(text string, n int) string {
 // Ago returns the time since an event, in at most two units.
 func Ago(at, now time.Time) string { return duration.HumanDuration(max(0, now.Sub(at))) }
 
-// Words are the words of a search, in lower case.
-type Words []string
+// Limited is the first entries of a list, with the number of the others.
+type Limited[T any] struct {
+	Entries []T
+	More    int
+}
 
-// WordsOf returns the words of a search.
-func WordsOf(search string) Words { return strings.Fields(strings.ToLower(search)) }
+// Len returns the number of all entries.
+func (l Limited[T]) Len() int { return len(l.Entries) + l.More }
 
-// In reports whether each word is in one of the texts.
-func (w Words) In(texts ...string) bool {
-	if len(w) == 0 {
-		return true
-	}
-	all := strings.ToLower(strings.Join(texts, "\n"))
-	for _, word := range w {
-		if !strings.Contains(all, word) {
-			return false
-		}
-	}
-	return true
+// First returns at most n entries of a list.
+func First[T any](all []T, n int) Limited[T] {
+	n = min(len(all), n)
+	return Limited[T]{Entries: all[:n:n], More: len(all) - n}
 }

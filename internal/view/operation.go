@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package operations
+package view
 
 import (
 	"cmp"
@@ -15,9 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
-	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/listing"
-	"github.com/pintle-dev/pintle/internal/view/request"
 )
 
 const (
@@ -27,8 +24,8 @@ const (
 	maxJobs, maxHooks = 100, 100
 )
 
-// Facts are what was read about one Operation.
-type Facts struct {
+// OperationFacts are what was read about one Operation.
+type OperationFacts struct {
 	Operation *opsv1alpha1.Operation
 	// Release is the name of its HelmRelease; empty if it is not known.
 	Release string
@@ -39,22 +36,22 @@ type Facts struct {
 
 // Operation explains one Operation.
 type Operation struct {
-	Row
+	OperationRow
 	// Sentence is the state in one sentence.
 	Sentence string
 	Type     opsv1alpha1.OperationType
 	Engine   opsv1alpha1.OperationEngine
 	// Revision is the revision with the hooks; empty if it is not known.
 	Revision   string
-	Jobs       listing.Limited[Job]
-	Pods       listing.Limited[Pod]
-	Conditions []view.Condition
+	Jobs       Limited[Job]
+	Pods       Limited[Pod]
+	Conditions []Condition
 	// Hooks are those of the release, if the requested one does not exist.
-	Hooks listing.Limited[Hook]
+	Hooks Limited[Hook]
 	// Result is the exit code, the reason and the message of the last Job; empty without one.
 	Result string
 	// Logs are the last lines that the controller has stored, without values of Secrets.
-	Logs []view.Log
+	Logs []Log
 	// Started and Ended are nil before.
 	Started, Ended *time.Time
 	// Took is the time between them, or until now.
@@ -76,12 +73,12 @@ type Job struct {
 // Hook is a hook of a release.
 type Hook struct{ Name, Kind, Events string }
 
-// Explain returns what is known of an Operation.
-func Explain(f Facts) *Operation {
+// ExplainOperation returns what is known of an Operation.
+func ExplainOperation(f OperationFacts) *Operation {
 	op := f.Operation
 	o := &Operation{
-		Row: rowOf(op, f.Release, f.Now), Sentence: sentence(op), Type: op.Spec.Type, Engine: op.Spec.Engine, Cancel: op.Spec.Cancel,
-		Pods: podsOf(f.Pods, f.Now), Conditions: conditionsOf(op.Status.Conditions),
+		OperationRow: OperationRowOf(op, f.Release, f.Now), Sentence: operationSentence(op), Type: op.Spec.Type, Engine: op.Spec.Engine, Cancel: op.Spec.Cancel,
+		Pods: podsOf(f.Pods, f.Now), Conditions: newestConditions(op.Status.Conditions),
 		Started: timeOf(op.Status.StartedAt), Ended: timeOf(op.Status.CompletionTime),
 	}
 	o.Took = took(op.Status.StartedAt, op.Status.CompletionTime, f.Now)
@@ -89,7 +86,7 @@ func Explain(f Facts) *Operation {
 	for _, h := range op.Status.Hooks {
 		hooks = append(hooks, Hook{Name: h.Name, Kind: h.Kind, Events: strings.Join(h.Events, ", ")})
 	}
-	o.Hooks = listing.First(hooks, maxHooks)
+	o.Hooks = First(hooks, maxHooks)
 	if p := op.Spec.Parameters; p != nil && p.Revision > 0 {
 		o.Revision = strconv.Itoa(p.Revision)
 	}
@@ -99,9 +96,9 @@ func Explain(f Facts) *Operation {
 	return o
 }
 
-// sentence returns the state of an Operation in one sentence.
-func sentence(op *opsv1alpha1.Operation) string {
-	text := listing.Shorten(request.OperationProgress(op).Text, maxText)
+// operationSentence returns the state of an Operation in one sentence.
+func operationSentence(op *opsv1alpha1.Operation) string {
+	text := Shorten(OperationText(op), maxText)
 	if strings.HasSuffix(text, ".") {
 		return text
 	}
@@ -115,7 +112,7 @@ func (o *Operation) outputs(out *opsv1alpha1.Outputs, now time.Time) {
 	}
 	o.Result = resultOf(out.ExitCode, out.Reason)
 	if out.Message != "" {
-		o.Result = strings.TrimPrefix(o.Result+": "+listing.Shorten(out.Message, maxText), ": ")
+		o.Result = strings.TrimPrefix(o.Result+": "+Shorten(out.Message, maxText), ": ")
 	}
 	var jobs []Job
 	for _, j := range out.Jobs {
@@ -123,9 +120,9 @@ func (o *Operation) outputs(out *opsv1alpha1.Outputs, now time.Time) {
 			Name: j.Name, Hook: j.Hook, State: j.Phase, Result: resultOf(j.ExitCode, j.Reason), Took: took(j.StartedAt, j.CompletionTime, now),
 		})
 	}
-	o.Jobs = listing.First(jobs, maxJobs)
+	o.Jobs = First(jobs, maxJobs)
 	for _, l := range out.LogTail {
-		log := view.Log{Container: l.Container, Lines: strings.Split(strings.TrimRight(l.Text, "\n"), "\n")}
+		log := Log{Container: l.Container, Lines: strings.Split(strings.TrimRight(l.Text, "\n"), "\n")}
 		if out.LogsRef != nil {
 			log.Pod = out.LogsRef.Name
 		}
@@ -145,15 +142,15 @@ func resultOf(exitCode *int32, reason string) string {
 	return text
 }
 
-// conditionsOf returns the conditions, the newest first.
-func conditionsOf(all []metav1.Condition) []view.Condition {
-	views := make([]view.Condition, 0, len(all))
+// newestConditions returns conditions, the newest first.
+func newestConditions(all []metav1.Condition) []Condition {
+	views := make([]Condition, 0, len(all))
 	for _, c := range all {
-		views = append(views, view.Condition{
-			Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: listing.Shorten(c.Message, maxText), Since: c.LastTransitionTime.UTC(),
+		views = append(views, Condition{
+			Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: Shorten(c.Message, maxText), Since: c.LastTransitionTime.UTC(),
 		})
 	}
-	slices.SortStableFunc(views, func(a, b view.Condition) int {
+	slices.SortStableFunc(views, func(a, b Condition) int {
 		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Type, b.Type))
 	})
 	return views
@@ -165,9 +162,9 @@ func took(from, to *metav1.Time, now time.Time) string {
 	case from.IsZero():
 		return ""
 	case to.IsZero():
-		return listing.Ago(from.Time, now)
+		return Ago(from.Time, now)
 	}
-	return listing.Ago(from.Time, to.Time)
+	return Ago(from.Time, to.Time)
 }
 
 func timeOf(t *metav1.Time) *time.Time {

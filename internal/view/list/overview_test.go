@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package overview_test
+package list_test
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/overview"
+	"github.com/pintle-dev/pintle/internal/view/list"
 )
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
@@ -75,13 +75,13 @@ func revision(n int, chart, version string, age time.Duration) edit {
 	}
 }
 
-func query(t *testing.T, text string) overview.Query {
+func query(t *testing.T, text string) list.Query {
 	t.Helper()
 	values, err := url.ParseQuery(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, problems := overview.Parse(values)
+	q, problems := list.ParseReleases(values)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -112,7 +112,7 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems := overview.Parse(values)
+		_, problems := list.ParseReleases(values)
 		ok := len(problems) == len(want)
 		for i := range problems {
 			ok = ok && strings.HasPrefix(problems[i], want[i])
@@ -124,7 +124,7 @@ func TestParse(t *testing.T) {
 }
 
 // link returns the address of a query.
-func link(q overview.Query) string {
+func link(q list.Query) string {
 	if parameters := url.Values(q.Parameters()); len(parameters) > 0 {
 		return "/?" + parameters.Encode()
 	}
@@ -160,7 +160,7 @@ func fleet() []helmv2.HelmRelease {
 	}
 }
 
-func names(o *overview.Overview) string {
+func names(o *list.Overview) string {
 	var all []string
 	for _, r := range o.Rows {
 		all = append(all, r.Namespace+"/"+r.Name)
@@ -189,15 +189,18 @@ func TestFilters(t *testing.T) {
 		"q=upgradefailed":       "data/db",
 		"namespace=data&q=db":   "data/db data/new",
 		"state=Ready&q=podinfo": "apps/api apps/web",
+
+		"state=Ready&drifted=true":   "apps/api",
+		"state=Failing&drifted=true": "",
 	} {
-		if got := names(overview.Of(fleet(), query(t, text), now)); got != want {
+		if got := names(list.OverviewOf(fleet(), query(t, text), now)); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
 }
 
 func TestCounts(t *testing.T) {
-	text := func(o *overview.Overview) string {
+	text := func(o *list.Overview) string {
 		var all []string
 		for _, c := range o.Counts {
 			s := fmt.Sprintf("%s %d %s", c.Name, c.N, link(c.Query))
@@ -210,11 +213,13 @@ func TestCounts(t *testing.T) {
 	}
 	for q, want := range map[string]string{
 		"":                                  "All 7 / *; Stalled 1 /?state=Stalled; Failing 1 /?state=Failing; Waiting 3 /?state=Waiting; Ready 2 /?state=Ready; Drifted 1 /?drifted=true",
-		"namespace=apps&state=Ready&page=1": "All 3 /?namespace=apps; Stalled 1 /?namespace=apps&state=Stalled; Ready 2 /?namespace=apps&state=Ready *; Drifted 1 /?drifted=true&namespace=apps",
-		"state=Held":                        "All 7 /; Stalled 1 /?state=Stalled; Failing 1 /?state=Failing; Waiting 3 /?state=Waiting; Held 0 /?state=Held *; Ready 2 /?state=Ready; Drifted 1 /?drifted=true",
+		"namespace=apps&state=Ready&page=1": "All 3 /?namespace=apps; Stalled 1 /?namespace=apps&state=Stalled; Ready 2 /?namespace=apps&state=Ready *; Drifted 1 /?drifted=true&namespace=apps&state=Ready",
+		"state=Ready&drifted=true":          "All 7 /; Ready 1 /?drifted=true&state=Ready *; Drifted 1 /?drifted=true&state=Ready *",
+		"drifted=true":                      "All 7 /; Ready 1 /?drifted=true&state=Ready; Drifted 1 /?drifted=true *",
+		"state=Held":                        "All 7 /; Stalled 1 /?state=Stalled; Failing 1 /?state=Failing; Waiting 3 /?state=Waiting; Held 0 /?state=Held *; Ready 2 /?state=Ready",
 		"q=nothing&drifted=true":            "All 0 /?q=nothing; Drifted 0 /?drifted=true&q=nothing *",
 	} {
-		o := overview.Of(fleet(), query(t, q), now)
+		o := list.OverviewOf(fleet(), query(t, q), now)
 		if got := text(o); got != want {
 			t.Errorf("%s: got\n%s, want\n%s", q, got, want)
 		}
@@ -225,23 +230,23 @@ func TestCounts(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	o := overview.Of(fleet(), query(t, ""), now)
-	wrong := []overview.Item{
+	o := list.OverviewOf(fleet(), query(t, ""), now)
+	wrong := []list.Item{
 		{Namespace: "apps", Name: "crash", State: view.Stalled, Line: "Deployment apps/crash: CrashLoop …"},
 		{Namespace: "data", Name: "db", State: view.Failing, Line: "StatefulSet data/db: ImagePull"},
 	}
 	if !reflect.DeepEqual(o.Wrong.Entries, wrong) {
 		t.Errorf("wrong: %+v", o.Wrong)
 	}
-	waiting := []overview.Item{
-		{Namespace: "data", Name: "plan", State: view.Waiting, Wait: overview.Approval, Line: "approval of its plan"},
-		{Namespace: "data", Name: "frozen", State: view.Waiting, Wait: overview.Freeze, Line: "policy freeze: weekend"},
-		{Namespace: "data", Name: "new", State: view.Waiting, Wait: overview.Dependency, Line: "data/db"},
+	waiting := []list.Item{
+		{Namespace: "data", Name: "plan", State: view.Waiting, Wait: list.Approval, Line: "approval of its plan"},
+		{Namespace: "data", Name: "frozen", State: view.Waiting, Wait: list.Freeze, Line: "policy freeze: weekend"},
+		{Namespace: "data", Name: "new", State: view.Waiting, Wait: list.Dependency, Line: "data/db"},
 	}
 	if !reflect.DeepEqual(o.Waiting.Entries, waiting) {
 		t.Errorf("waiting: %+v", o.Waiting)
 	}
-	changes := []overview.Change{
+	changes := []list.Change{
 		{Namespace: "data", Name: "db", Revision: 3, Action: helmv2.ActionUpgrade, Status: helmv2.StatusDeployed, Chart: "postgres", To: "1.0.0", At: now.Add(-time.Minute), Ago: "60s"},
 		{Namespace: "apps", Name: "web", Revision: 3, Action: helmv2.ActionUpgrade, Status: helmv2.StatusDeployed, Chart: "podinfo", From: "6.2.0", To: "6.3.0", At: now.Add(-3 * time.Hour), Ago: "3h"},
 	}
@@ -249,11 +254,11 @@ func TestLists(t *testing.T) {
 		t.Errorf("changes: %+v", o.Changes)
 	}
 	for _, q := range []string{"q=web", "state=Failing", "drifted=true", "page=2"} {
-		if o := overview.Of(fleet(), query(t, q), now); o.Wrong.Len()+o.Waiting.Len()+o.Changes.Len() > 0 {
+		if o := list.OverviewOf(fleet(), query(t, q), now); o.Wrong.Len()+o.Waiting.Len()+o.Changes.Len() > 0 {
 			t.Errorf("%s: lists are not empty", q)
 		}
 	}
-	if o := overview.Of(fleet(), query(t, "namespace=apps"), now); o.Wrong.Len() != 1 || o.Waiting.Len() != 0 || o.Changes.Len() != 1 {
+	if o := list.OverviewOf(fleet(), query(t, "namespace=apps"), now); o.Wrong.Len() != 1 || o.Waiting.Len() != 0 || o.Changes.Len() != 1 {
 		t.Errorf("of a namespace: %d wrong, %d waiting, %d changes", o.Wrong.Len(), o.Waiting.Len(), o.Changes.Len())
 	}
 }
@@ -264,15 +269,15 @@ func TestWaits(t *testing.T) {
 		condition(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, "")(hr)
 		condition(helmv2.ConditionReady, metav1.ConditionTrue, helmv2.ReasonRolledBack, "")(hr)
 	}
-	for want, e := range map[overview.Wait]edit{
-		overview.OfSource:  notReady(helmv2.ReasonSourceNotReady, "m"),
-		overview.Server:    notReady(helmv2.ReasonInterrupted, "m"),
-		overview.Policies:  notReady(helmv2.ReasonPolicyUnavailable, "m"),
-		overview.OfPlan:    notReady(helmv2.ReasonPlanFailed, "m"),
-		overview.Operation: condition(helmv2.ConditionHeld, metav1.ConditionTrue, "r", "m"),
-		overview.Hold:      held,
+	for want, e := range map[list.Wait]edit{
+		list.OfSource:  notReady(helmv2.ReasonSourceNotReady, "m"),
+		list.Server:    notReady(helmv2.ReasonInterrupted, "m"),
+		list.Policies:  notReady(helmv2.ReasonPolicyUnavailable, "m"),
+		list.OfPlan:    notReady(helmv2.ReasonPlanFailed, "m"),
+		list.Operation: condition(helmv2.ConditionHeld, metav1.ConditionTrue, "r", "m"),
+		list.Hold:      held,
 	} {
-		o := overview.Of([]helmv2.HelmRelease{ready("a/b", e)}, query(t, ""), now)
+		o := list.OverviewOf([]helmv2.HelmRelease{ready("a/b", e)}, query(t, ""), now)
 		if len(o.Waiting.Entries) != 1 || o.Waiting.Entries[0].Wait != want || len(o.Waits) != 1 || o.Waits[0].Wait != want {
 			t.Errorf("%s: got %+v", want, o.Waiting)
 		}
@@ -295,7 +300,7 @@ func TestChanges(t *testing.T) {
 		"clock behind by little": {[]edit{revision(3, "podinfo", "6.3.0", -time.Second)}, "3 podinfo 6.2.0 -> 6.3.0, 0s"},
 	} {
 		got := ""
-		for _, c := range overview.Of([]helmv2.HelmRelease{ready("a/b", tc.edits...)}, query(t, ""), now).Changes.Entries {
+		for _, c := range list.OverviewOf([]helmv2.HelmRelease{ready("a/b", tc.edits...)}, query(t, ""), now).Changes.Entries {
 			got += fmt.Sprintf("%d %s %s -> %s, %s", c.Revision, c.Chart, c.From, c.To, c.Ago)
 		}
 		if got != tc.want {
@@ -309,7 +314,7 @@ func TestPages(t *testing.T) {
 	for i := range 120 {
 		all = append(all, ready(fmt.Sprintf("apps/r%03d", i), stalled("m"), revision(3, "podinfo", "6.3.0", time.Hour)))
 	}
-	page := func(q *overview.Query) string {
+	page := func(q *list.Query) string {
 		if q == nil {
 			return ""
 		}
@@ -324,13 +329,13 @@ func TestPages(t *testing.T) {
 		"q=none":          "0-0 of 0, page 1/1, previous , next ",
 		"namespace=other": "0-0 of 0, page 1/1, previous , next ",
 	} {
-		o := overview.Of(all, query(t, text), now)
+		o := list.OverviewOf(all, query(t, text), now)
 		got := fmt.Sprintf("%d-%d of %d, page %d/%d, previous %s, next %s", o.First, o.Last, o.Matching, o.Page, o.Pages, page(o.Previous), page(o.Next))
 		if got != want || len(o.Rows) != max(0, o.Last-o.First+min(1, o.Last)) {
 			t.Errorf("%s: got %s with %d rows, want %s", text, got, len(o.Rows), want)
 		}
 	}
-	o := overview.Of(all, query(t, ""), now)
+	o := list.OverviewOf(all, query(t, ""), now)
 	if len(o.Wrong.Entries) != 8 || o.Wrong.More != 112 || len(o.Changes.Entries) != 8 || o.Changes.More != 112 {
 		t.Errorf("lists of %d and %d", len(o.Wrong.Entries), len(o.Changes.Entries))
 	}
@@ -345,7 +350,7 @@ func TestLine(t *testing.T) {
 		long:            strings.TrimSpace(strings.Repeat("word ", 48)) + " …",
 		long + "\nnext": strings.TrimSpace(strings.Repeat("word ", 48)) + " …",
 	} {
-		o := overview.Of([]helmv2.HelmRelease{ready("a/b", stalled(message))}, query(t, ""), now)
+		o := list.OverviewOf([]helmv2.HelmRelease{ready("a/b", stalled(message))}, query(t, ""), now)
 		if got := o.Rows[0].Line; got != want {
 			t.Errorf("%q: got %q, want %q", message, got, want)
 		}
@@ -353,7 +358,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestOptionsOfFilters(t *testing.T) {
-	o := overview.Of(fleet(), query(t, "namespace=apps"), now)
+	o := list.OverviewOf(fleet(), query(t, "namespace=apps"), now)
 	if got := fmt.Sprint(o.Namespaces, o.Charts); got != "[apps data] [cache podinfo postgres]" {
 		t.Error(got)
 	}
@@ -380,10 +385,10 @@ func BenchmarkOf(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		q, _ := overview.Parse(values)
+		q, _ := list.ParseReleases(values)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				overview.Of(all, q, now)
+				list.OverviewOf(all, q, now)
 			}
 		})
 	}

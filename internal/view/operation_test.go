@@ -1,11 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package operations
+package view
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +13,6 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
-
-var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func operationOf(name string, age time.Duration, phase opsv1alpha1.OperationPhase) opsv1alpha1.Operation {
 	op := opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, CreationTimestamp: metav1.NewTime(now.Add(-age))}}
@@ -29,36 +25,8 @@ func operationOf(name string, age time.Duration, phase opsv1alpha1.OperationPhas
 	return op
 }
 
-// TestOf: Operations are listed from the newest one, in pages, by state, namespace and words.
-func TestOf(t *testing.T) {
-	var all []opsv1alpha1.Operation
-	for i := range 60 {
-		all = append(all, operationOf(fmt.Sprintf("old-%02d", i), time.Hour, opsv1alpha1.PhaseSucceeded))
-	}
-	all = append(all, operationOf("new", time.Minute, opsv1alpha1.PhaseFailed), operationOf("newest", time.Second, ""))
-	releases := []helmv2.HelmRelease{{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web"}}}
-	q, _ := Parse(nil)
-	l := Of(all, releases, q, now)
-	if l.Rows[0].Name != "newest" || l.Rows[0].State != opsv1alpha1.PhasePending || l.Rows[1].Name != "new" || l.Rows[1].Line != "the Job has failed" {
-		t.Errorf("the first rows are %+v", l.Rows[:2])
-	}
-	if l.Rows[0].Release != "web" || Of(all, nil, q, now).Rows[0].Release != "" {
-		t.Error("a row names a release that the user may not get, or none")
-	}
-	if len(l.Rows) != 50 || l.Pages != 2 || l.Previous != nil || l.Next == nil || l.Next.Parameters()["page"][0] != "2" {
-		t.Errorf("the first page has %d rows of %d pages, and next %v", len(l.Rows), l.Pages, l.Next)
-	}
-	for parameters, want := range map[string]int{"state=Failed": 1, "q=migrate web": 62, "q=nothing": 0, "namespace=b": 0} {
-		key, value, _ := strings.Cut(parameters, "=")
-		q, wrong := Parse(map[string][]string{key: {value}})
-		if got := Of(all, releases, q, now); len(wrong) > 0 || got.Matching != want {
-			t.Errorf("%s selects %d Operations, not %d %v", parameters, got.Matching, want, wrong)
-		}
-	}
-}
-
-// TestOfRelease: the Operations of a release are those that name it, or an object that controls it.
-func TestOfRelease(t *testing.T) {
+// TestOperationsOf: the Operations of a release are those that name it, or an object that controls it.
+func TestOperationsOf(t *testing.T) {
 	controlled := operationOf("controlled", 0, "")
 	controlled.Spec.TargetRef = opsv1alpha1.TargetReference{APIVersion: "apps.example/v1", Kind: "App", Name: "shop"}
 	foreign, elsewhere := operationOf("foreign", 0, ""), operationOf("elsewhere", 0, "")
@@ -67,14 +35,14 @@ func TestOfRelease(t *testing.T) {
 		{APIVersion: "apps.example/v2", Kind: "App", Name: "shop", Controller: new(true)},
 	}}}
 	all := []opsv1alpha1.Operation{operationOf("named", time.Hour, ""), controlled, foreign, elsewhere}
-	got := OfRelease(all, hr, 1, now)
+	got := OperationsOf(all, hr, 1, now)
 	if got.Len() != 2 || got.Entries[0].Name != "controlled" || got.More != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestExplain: one Operation has its sentence, its Jobs, its Pods, its result and its logs.
-func TestExplain(t *testing.T) {
+// TestExplainOperation: one Operation has its sentence, its Jobs, its Pods, its result and its logs.
+func TestExplainOperation(t *testing.T) {
 	op := operationOf("run", time.Hour, opsv1alpha1.PhaseFailed)
 	started, ended := metav1.NewTime(now.Add(-time.Hour)), metav1.NewTime(now.Add(-58*time.Minute))
 	op.Status.StartedAt, op.Status.CompletionTime = &started, &ended
@@ -87,7 +55,7 @@ func TestExplain(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", CreationTimestamp: started, Labels: map[string]string{"batch.kubernetes.io/job-name": "job"}}}
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}}}}
-	o := Explain(Facts{Operation: &op, Release: "web", Pods: []corev1.Pod{pod}, Now: now})
+	o := ExplainOperation(OperationFacts{Operation: &op, Release: "web", Pods: []corev1.Pod{pod}, Now: now})
 	if o.Sentence != "Operation a/run failed: the Job has failed." || o.Took != "2m" || o.Revision != "7 of a/web" || o.Result != "exit code 3, Error: it broke" {
 		t.Errorf("got %+v", o)
 	}

@@ -1,14 +1,13 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package overview
+package list
 
 import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/view"
-	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
 // Wait is a kind of thing that a release waits for. Its text is for users.
@@ -67,7 +66,7 @@ func waitOf(hr *helmv2.HelmRelease, r *view.Release) Wait {
 func waitLine(wait Wait, r *view.Release) string {
 	switch wait {
 	case Freeze, Server, Policies, OfPlan:
-		return listing.Line(r.Message)
+		return view.Line(r.Message)
 	case Approval, Hold, Dependency, OfSource, Operation:
 	}
 	return r.WaitingFor

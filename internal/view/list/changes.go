@@ -1,13 +1,13 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package overview
+package list
 
 import (
 	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/view/listing"
+	"github.com/pintle-dev/pintle/internal/view"
 )
 
 // recent is the age up to which a revision is a recent change.
@@ -44,7 +44,7 @@ func changeOf(hr *helmv2.HelmRelease, now time.Time) (Change, bool) {
 	}
 	c := Change{
 		Namespace: hr.Namespace, Name: hr.Name, Revision: s.Version, Action: s.Action, Status: s.Status,
-		Chart: s.ChartName, To: s.ChartVersion, At: at, Ago: listing.Ago(at, now),
+		Chart: s.ChartName, To: s.ChartVersion, At: at, Ago: view.Ago(at, now),
 	}
 	if len(hr.Status.History) > 1 {
 		if before := hr.Status.History[1]; before.ChartName == s.ChartName && before.ChartVersion != s.ChartVersion {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package operations
+package view
 
 import (
 	"cmp"
@@ -11,8 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/pintle-dev/pintle/internal/view/listing"
 )
 
 // maxPods is the maximum number of Pods that are shown.
@@ -30,7 +28,7 @@ type Pod struct {
 }
 
 // podsOf returns the Pods, the newest first.
-func podsOf(all []corev1.Pod, now time.Time) listing.Limited[Pod] {
+func podsOf(all []corev1.Pod, now time.Time) Limited[Pod] {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
@@ -40,10 +38,10 @@ func podsOf(all []corev1.Pod, now time.Time) listing.Limited[Pod] {
 		p := &all[i]
 		pods = append(pods, Pod{
 			Name: p.Name, Job: p.Labels["batch.kubernetes.io/job-name"], State: string(cmp.Or(p.Status.Phase, corev1.PodPending)),
-			Line: podLine(p), Ago: listing.Ago(p.CreationTimestamp.Time, now),
+			Line: podLine(p), Ago: Ago(p.CreationTimestamp.Time, now),
 		})
 	}
-	return listing.First(pods, maxPods)
+	return First(pods, maxPods)
 }
 
 // podLine returns the states of the containers, and the reason of the Pod, in one line.
@@ -60,7 +58,7 @@ func podLine(p *corev1.Pod) string {
 			parts = append(parts, strings.TrimSuffix(c.Reason+": "+c.Message, ": "))
 		}
 	}
-	return listing.Line(strings.Join(parts, "; "))
+	return Line(strings.Join(parts, "; "))
 }
 
 // containerState returns the state of a container in a few words.

@@ -1,0 +1,163 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package list
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/view"
+)
+
+// listSize is the number of entries of the lists above the rows.
+const listSize = 8
+
+// Overview is the list of HelmReleases, with lists of those that need attention.
+type Overview struct {
+	List
+	// Attention is the number of all releases that are failing or stalled.
+	Attention int
+	Rows      []Row
+	// Wrong, Waiting and Changes are empty if the query has a state, a search or a page.
+	Wrong, Waiting view.Limited[Item]
+	Waits          []WaitCount
+	Changes        view.Limited[Change]
+	// Charts are those of all releases.
+	Charts []string
+}
+
+// Row is a release.
+type Row struct {
+	view.Release
+	// Line is the message in one line.
+	Line string
+	// Ago is the time since the newest revision; empty without one.
+	Ago string
+}
+
+// Item is a release in a list of its own.
+type Item struct {
+	Namespace, Name string
+	State           view.State
+	// Wait is what it waits for, in lists of those that wait.
+	Wait Wait
+	Line string
+}
+
+// pair is a HelmRelease with its view.
+type pair struct {
+	hr *helmv2.HelmRelease
+	view.Release
+}
+
+// OverviewOf returns the HelmReleases that a query selects, those that need attention first.
+func OverviewOf(all []helmv2.HelmRelease, q Query, now time.Time) *Overview {
+	o := &Overview{List: List{Query: q, Total: len(all)}}
+	namespaces, charts := map[string]bool{}, map[string]bool{}
+	words, lookup := q.words(), view.LookupIn(all)
+	found := make([]pair, 0, len(all))
+	for i := range all {
+		hr := &all[i]
+		namespaces[hr.Namespace], charts[chartOf(hr)] = true, true
+		if !q.matchesObject(hr) {
+			o.count(view.StateOf(hr, now))
+			continue
+		}
+		r := view.ReleaseOf(hr, lookup, now)
+		o.count(r.State)
+		if contain(words, r.Namespace+"/"+r.Name, r.Chart, r.Reason, r.Message, r.WaitingFor) {
+			found = append(found, pair{hr: hr, Release: r})
+		}
+	}
+	delete(charts, "")
+	o.Namespaces, o.Charts = slices.Sorted(maps.Keys(namespaces)), slices.Sorted(maps.Keys(charts))
+	rows := selectPage(&o.List, found, facetsOf, func(a, b pair) int { return view.Compare(&a.Release, &b.Release) })
+	for i := range rows {
+		o.Rows = append(o.Rows, rowOf(rows[i].Release, now))
+	}
+	if q.State == "" && !q.Drifted && q.Text == "" && q.Page == 1 {
+		o.lists(found, now)
+	}
+	return o
+}
+
+func facetsOf(p *pair) facets {
+	return facets{state: string(p.State), drifted: p.Drifted == string(metav1.ConditionTrue)}
+}
+
+// matchesObject reports whether a HelmRelease has the namespace, the labels and the chart.
+func (q *Query) matchesObject(hr *helmv2.HelmRelease) bool {
+	return (q.Namespace == "" || q.Namespace == hr.Namespace) &&
+		(q.selector == nil || q.selector.Matches(labels.Set(hr.Labels))) &&
+		(q.Chart == "" || q.Chart == chartOf(hr))
+}
+
+// chartOf returns the name of the chart of the newest revision, or else that of the spec. It is empty
+// if the source is the chart, and no revision exists.
+func chartOf(hr *helmv2.HelmRelease) string {
+	switch {
+	case len(hr.Status.History) > 0:
+		return hr.Status.History[0].ChartName
+	case hr.HasChartTemplate():
+		return hr.Spec.Chart.Spec.Chart
+	}
+	return ""
+}
+
+func rowOf(r view.Release, now time.Time) Row {
+	row := Row{Release: r, Line: view.Line(r.Message)}
+	if r.Changed != nil {
+		row.Ago = view.Ago(*r.Changed, now)
+	}
+	return row
+}
+
+func (o *Overview) count(s view.State) {
+	if needsAttention(s) {
+		o.Attention++
+	}
+}
+
+func needsAttention(s view.State) bool { return s == view.Failing || s == view.Stalled }
+
+// lists sets the lists above the rows.
+func (o *Overview) lists(found []pair, now time.Time) {
+	var failing, waiting []Item
+	var changes []Change
+	counts := make(map[Wait]int)
+	for i := range found {
+		hr, r := found[i].hr, &found[i].Release
+		item := Item{Namespace: r.Namespace, Name: r.Name, State: r.State}
+		switch {
+		case needsAttention(r.State):
+			item.Line = view.Line(r.Message)
+			failing = append(failing, item)
+		case r.State == view.Waiting, r.State == view.Held:
+			item.Wait = waitOf(hr, r)
+			item.Line = waitLine(item.Wait, r)
+			counts[item.Wait]++
+			waiting = append(waiting, item)
+		}
+		if c, ok := changeOf(hr, now); ok {
+			changes = append(changes, c)
+		}
+	}
+	order := waits()
+	slices.SortStableFunc(waiting, func(a, b Item) int { return slices.Index(order, a.Wait) - slices.Index(order, b.Wait) })
+	slices.SortStableFunc(changes, func(a, b Change) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, w := range order {
+		if counts[w] > 0 {
+			o.Waits = append(o.Waits, WaitCount{Wait: w, N: counts[w]})
+		}
+	}
+	o.Wrong, o.Waiting, o.Changes = view.First(failing, listSize), view.First(waiting, listSize), view.First(changes, listSize)
+}
