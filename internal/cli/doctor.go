@@ -18,8 +18,8 @@ func doctorCommand(s *Session) *cobra.Command {
 	var account string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check an installation, and the migration from helm-controller",
-		Long: "Checks CRDs, controllers, source-controller, HelmReleases, and the rights of the ServiceAccounts that they act as.\n\n" +
+		Short: "Check CRDs, controllers and the rights of releases",
+		Long: "Checks what no release shows: CRDs, controllers, their Leases and flags, and the rights of the ServiceAccounts that releases act as.\n\n" +
 			"It only reads. All namespaces are checked, unless --namespace is set. The exit code is 1 if a check fails, or could not be made.",
 		Example: "  # Check an installation, or a cluster with helm-controller before the migration\n" +
 			"  kubectl pintle doctor\n\n" +

@@ -114,11 +114,11 @@ func TestPlugin(t *testing.T) {
 	w.says(hr, "three")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": 3}) })
 	w.until(hr, "a failure", func(hr *helmv2.HelmRelease) bool { return condition(hr, "Ready").Status == "False" })
-	w.expectPlugin(k, 0, "why app", "Do:", "docs/spec/problems.md#reasons")
+	w.expectPlugin(k, 0, "why app", "Message:", "docs/spec/problems.md#reasons")
 	w.expectPlugin(k, 1, "reconcile app", "is not ready")
 
-	// The suite has neither Deployments nor source-controller.
-	w.expectPlugin(k, 1, "doctor", "OK       CRDs", "no controller of HelmReleases runs", "source-controller was not found")
+	// The suite has no Deployments.
+	w.expectPlugin(k, 1, "doctor", "OK       CRDs", "no controller of HelmReleases runs")
 	w.expectPlugin(k, 1, "get --as=stranger", "is forbidden")
 	w.expectPlugin(k, 1, "doctor --as=stranger", "HelmReleases could not be read", "Deployments could not be read")
 	w.expectPlugin(k, 1, "history app --as=stranger", "is forbidden")

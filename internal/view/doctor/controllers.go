@@ -123,12 +123,12 @@ func flags(f Facts) []Finding {
 				Do:      "Remove or correct the argument, see docs/flags.md.",
 			})
 		}
-		if c.Parsed && c.EventsAddr == "" && f.Source.Notifications && c.Replicas > 0 {
+		if c.Parsed && c.EventsAddr == "" && f.Notifications != "" && c.Replicas > 0 {
 			all = append(all, Finding{
 				Level: Warning, Check: "Flags", Objects: name,
 				What:    fmt.Sprintf("Deployment %s/%s does not set --events-addr, and notification-controller is installed", c.Namespace, c.Name),
 				Meaning: "Alerts of Flux about HelmReleases get no events.",
-				Do:      fmt.Sprintf("Add --events-addr=http://notification-controller.%s.svc.cluster.local./", f.Source.Namespace),
+				Do:      fmt.Sprintf("Add --events-addr=http://notification-controller.%s.svc.cluster.local./", f.Notifications),
 			})
 		}
 	}
@@ -136,32 +136,4 @@ func flags(f Facts) []Finding {
 		all = append(all, Finding{Level: OK, Check: "Flags", What: "Pintle accepts all arguments of " + deployments(f.Controllers)})
 	}
 	return all
-}
-
-// sourceController checks that artifacts can be fetched.
-func sourceController(f Facts) []Finding {
-	s, finding := f.Source, Finding{Check: "Sources"}
-	switch {
-	case f.unread(ResourceDeployments):
-		return nil
-	case s.Namespace == "":
-		finding.Level, finding.What = Failed, "source-controller was not found"
-		finding.Meaning = "Charts cannot be fetched: releases stay as they are, and no change is installed."
-		finding.Do = "Install source-controller. If it runs under another name, ignore this."
-	case s.Ready == 0 || s.Endpoints == 0:
-		finding.Level = Failed
-		finding.What = fmt.Sprintf("source-controller in %s is not ready: %d Pods are ready, and its Service has %d addresses", s.Namespace, s.Ready, max(s.Endpoints, 0))
-		finding.Meaning = "Charts cannot be fetched: releases stay as they are, and no change is installed."
-		finding.Do = fmt.Sprintf("kubectl describe pods --namespace %s --selector app=source-controller", s.Namespace)
-	case s.Isolated && slices.ContainsFunc(f.Controllers, func(c Controller) bool { return c.Replicas > 0 && c.Namespace != s.Namespace }):
-		finding.Level, finding.What = Failed, fmt.Sprintf("NetworkPolicies in %s allow no traffic from other namespaces, and a controller runs in another one", s.Namespace)
-		finding.Meaning = "The controller cannot fetch artifacts, where the network enforces NetworkPolicies."
-		finding.Do = fmt.Sprintf("Run the controller in %s, or allow its namespace with a NetworkPolicy.", s.Namespace)
-	default:
-		finding.Level, finding.What = OK, fmt.Sprintf("source-controller runs in %s", s.Namespace)
-	}
-	if s.Namespace != "" {
-		finding.Objects = []string{"Deployment " + s.Namespace + "/" + s.Name}
-	}
-	return []Finding{finding}
 }

@@ -24,12 +24,12 @@ func healthy() Facts {
 		History: helmv2.Snapshots{{APIVersion: helmv2.SnapshotAPIVersionV2, Name: "web", Namespace: "apps", Version: 1}},
 	}
 	f := Facts{
-		Now:         now,
-		Controllers: []Controller{{Namespace: "flux-system", Name: "helm-controller", Image: "pintle", Replicas: 1, Ready: 1, Parsed: true, AllNamespaces: true, LeaderElection: true, EventsAddr: "http://n"}},
-		Leases:      []Lease{{Namespace: "flux-system", Name: "helm-controller-leader-election", Holder: "a", Renewed: now, Duration: 35 * time.Second}},
-		Source:      Source{Namespace: "flux-system", Name: "source-controller", Ready: 1, Endpoints: 1, Notifications: true},
-		Releases:    []helmv2.HelmRelease{hr},
-		Rights:      []Rights{{Namespace: "apps", ServiceAccount: "helm", Releases: []string{"apps/web"}}},
+		Now:           now,
+		Controllers:   []Controller{{Namespace: "flux-system", Name: "helm-controller", Image: "pintle", Replicas: 1, Ready: 1, Parsed: true, AllNamespaces: true, LeaderElection: true, EventsAddr: "http://n"}},
+		Leases:        []Lease{{Namespace: "flux-system", Name: "helm-controller-leader-election", Holder: "a", Renewed: now, Duration: 35 * time.Second}},
+		Notifications: "flux-system",
+		Releases:      []helmv2.HelmRelease{hr},
+		Rights:        []Rights{{Namespace: "apps", ServiceAccount: "helm", Releases: []string{"apps/web"}}},
 	}
 	for name, version := range RequiredCRDs() {
 		f.CRDs = append(f.CRDs, CRD{Name: name, Found: true, Served: []string{version}, Declared: []string{version}, Stored: []string{version}})
@@ -83,35 +83,15 @@ func TestCheck(t *testing.T) {
 		{"only a Lease", func(f *Facts) { f.Controllers = nil }, "", ""},
 		{"no controller", func(f *Facts) { f.Controllers, f.Leases = nil, nil }, Failed, "no controller of HelmReleases runs"},
 		{"no events", func(f *Facts) { f.Controllers[0].EventsAddr = "" }, Warning, "does not set --events-addr"},
-		{"no events, and no receiver", func(f *Facts) { f.Controllers[0].EventsAddr, f.Source.Notifications = "", false }, "", ""},
+		{"no events, and no receiver", func(f *Facts) { f.Controllers[0].EventsAddr, f.Notifications = "", "" }, "", ""},
 		{"unknown flag", func(f *Facts) { f.Controllers[0].Refused = "unknown flag: --x" }, Failed, "unknown flag: --x"},
-		{"no source-controller", func(f *Facts) { f.Source = Source{} }, Failed, "source-controller was not found"},
-		{"source-controller without addresses", func(f *Facts) { f.Source.Endpoints = 0 }, Failed, "is not ready: 1 Pods are ready, and its Service has 0 addresses"},
-		{"addresses not read", func(f *Facts) { f.Source.Endpoints = -1 }, "", ""},
-		{"isolated, in the same namespace", func(f *Facts) { f.Source.Isolated = true }, "", ""},
-		{"isolated", func(f *Facts) { f.Source.Isolated, f.Source.Namespace = true, "other" }, Failed, "allow no traffic from other namespaces"},
-		{"suspended", func(f *Facts) { f.Releases[0].Spec.Suspend = true; f.Releases[0].Generation = 2 }, Note, "1 of 1 HelmRelease are suspended"},
 		{"another cluster, default account", func(f *Facts) {
 			f.Releases[0].Spec.KubeConfig = &helmv2.KubeConfigReference{}
 			f.Controllers[0].DefaultServiceAccount = "default"
-		}, Warning, "act there as the default ServiceAccount"},
+		}, Warning, "1 release acts in other clusters as the default ServiceAccount there"},
 		{"another cluster, own account", func(f *Facts) {
 			f.Releases[0].Spec.KubeConfig, f.Releases[0].Spec.ServiceAccountName = &helmv2.KubeConfigReference{}, "helm"
 			f.Controllers[0].DefaultServiceAccount = "default"
-		}, "", ""},
-		{"two HelmReleases, one release", func(f *Facts) {
-			other := f.Releases[0].DeepCopy()
-			other.Name, other.Spec.ReleaseName = "copy", "web"
-			f.Releases = append(f.Releases, *other)
-		}, Failed, "HelmReleases apps/copy and apps/web have the same Helm release, apps/web"},
-		{"pending", func(f *Facts) {
-			f.Pending = []Record{{Namespace: "apps", Release: "web", Revision: "2", Status: "pending-upgrade", Since: now.Add(-time.Hour)}}
-		}, Warning, "1 revision has been pending"},
-		{"an action runs", func(f *Facts) {
-			f.Pending = []Record{{Namespace: "apps", Release: "web", Revision: "2", Status: "pending-upgrade", Since: now.Add(-time.Minute)}}
-		}, "", ""},
-		{"a pending release of another client", func(f *Facts) {
-			f.Pending = []Record{{Namespace: "apps", Release: "mine", Revision: "2", Since: now.Add(-time.Hour)}}
 		}, "", ""},
 		{"missing account", func(f *Facts) { f.Rights[0].Missing = true }, Failed, "ServiceAccount apps/helm does not exist, and 1 release acts as it"},
 		{"missing right", func(f *Facts) { f.Rights[0].Denied = []string{"list secrets in apps"} }, Failed, "may not list secrets in apps"},
@@ -121,7 +101,7 @@ func TestCheck(t *testing.T) {
 		}, Failed, "may be stored as v2beta2"},
 		{"unread", func(f *Facts) {
 			f.Unread = []Unread{{ResourceDeployments, "forbidden"}}
-			f.Controllers, f.Source = nil, Source{}
+			f.Controllers = nil
 		}, Unknown, "Deployments could not be read: forbidden"},
 	} {
 		f := healthy()

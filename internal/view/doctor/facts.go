@@ -15,11 +15,10 @@ type Facts struct {
 	CRDs        []CRD
 	Controllers []Controller
 	Leases      []Lease
-	Source      Source
-	Releases    []helmv2.HelmRelease
-	// Pending are the records of revisions that an action has left, or is working on.
-	Pending []Record
-	Rights  []Rights
+	// Notifications is the namespace of notification-controller; empty if it is not installed.
+	Notifications string
+	Releases      []helmv2.HelmRelease
+	Rights        []Rights
 	// Unread lists what could not be read.
 	Unread []Unread
 }
@@ -30,11 +29,8 @@ const (
 	ResourceDeployments = "Deployments"
 	ResourceLeases      = "Leases"
 	ResourceReleases    = "HelmReleases"
-	ResourceRecords     = "Secrets of release records"
 	ResourceRights      = "rights of ServiceAccounts"
 	ResourceAccounts    = "ServiceAccounts"
-	ResourcePolicies    = "NetworkPolicies"
-	ResourceEndpoints   = "EndpointSlices"
 )
 
 // unread reports whether a resource could not be read.
@@ -90,26 +86,6 @@ func (l Lease) isHeld(now time.Time) bool {
 
 // leaseSlack is the difference that the clocks of the controller and of the user may have.
 const leaseSlack = 30 * time.Second
-
-// Source is the state of source-controller.
-type Source struct {
-	// Namespace is empty if no Deployment was found.
-	Namespace, Name string
-	Ready           int32
-	// Endpoints is the number of ready addresses of its Service; -1 if they were not read.
-	Endpoints int
-	// Isolated is true if NetworkPolicies in its namespace allow no other namespace.
-	Isolated bool
-	// Notifications is true if notification-controller is installed.
-	Notifications bool
-}
-
-// Record is a release record of a pending revision.
-type Record struct {
-	Namespace, Release, Status string
-	Revision                   string
-	Since                      time.Time
-}
 
 // Rights are the rights of one identity that releases act as.
 type Rights struct {

@@ -5,7 +5,10 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // rights checks the identities that releases act as.
@@ -30,11 +33,37 @@ func rights(f Facts) []Finding {
 			})
 		}
 	}
+	all = append(all, elsewhere(f)...)
 	if len(all) == 0 && len(f.Rights) > 0 && !f.unread(ResourceRights) {
 		all = append(all, Finding{Level: OK, Check: "Rights", What: fmt.Sprintf("%s that releases act as: each has the rights to release records and to the kinds of its releases", count(len(f.Rights), "ServiceAccount"))})
 	}
 	return all
 }
+
+// elsewhere returns a finding about the releases whose identity in another cluster is set by a flag.
+// Its rights cannot be checked from here.
+func elsewhere(f Facts) []Finding {
+	if !slices.ContainsFunc(f.Controllers, func(c Controller) bool { return c.DefaultServiceAccount != "" }) {
+		return nil
+	}
+	var names []string
+	for i := range f.Releases {
+		if hr := &f.Releases[i]; hr.Spec.KubeConfig != nil && hr.Spec.ServiceAccountName == "" {
+			names = append(names, nameOf(hr))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Finding{{
+		Level: Warning, Check: "Rights", Objects: names,
+		What:    fmt.Sprintf("%s in other clusters as the default ServiceAccount there", acts(len(names))),
+		Meaning: "The user of the kubeconfig impersonates that ServiceAccount. Without the right, each action is forbidden.",
+		Do:      "Set spec.serviceAccountName, or create the ServiceAccount there and let the user of the kubeconfig impersonate it.",
+	}}
+}
+
+func nameOf(hr *helmv2.HelmRelease) string { return hr.Namespace + "/" + hr.Name }
 
 // bindings returns the commands that give an account rights in each namespace in which it needs them.
 func bindings(r Rights) string {

@@ -13,19 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/options"
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 )
 
-const (
-	sourceController       = "source-controller"
-	notificationController = "notification-controller"
-)
+const notificationController = "notification-controller"
 
 // readControllers reads the Deployments of controllers. Names, labels and images are hints: the
 // Leases show which processes run.
@@ -41,16 +35,9 @@ func (d *examination) readControllers(ctx context.Context) {
 			if c, ok := controllerOf(deployment); ok {
 				d.facts.Controllers = append(d.facts.Controllers, c)
 			}
-		case isCalled(deployment, sourceController) && d.facts.Source.Namespace == "":
-			d.facts.Source.Namespace, d.facts.Source.Name = deployment.Namespace, deployment.Name
-			d.facts.Source.Ready = deployment.Status.ReadyReplicas
 		case isCalled(deployment, notificationController):
-			d.facts.Source.Notifications = true
+			d.facts.Notifications = deployment.Namespace
 		}
-	}
-	if d.facts.Source.Namespace != "" {
-		d.readEndpoints(ctx)
-		d.readNetworkPolicies(ctx)
 	}
 }
 
@@ -130,65 +117,4 @@ func (d *examination) readLeases(ctx context.Context) {
 		}
 		d.facts.Leases = append(d.facts.Leases, lease)
 	}
-}
-
-// readEndpoints counts the ready addresses of the Service of source-controller.
-func (d *examination) readEndpoints(ctx context.Context) {
-	list := &discoveryv1.EndpointSliceList{}
-	service := client.MatchingLabels{discoveryv1.LabelServiceName: sourceController}
-	d.facts.Source.Endpoints = -1
-	if err := d.Client.List(ctx, list, client.InNamespace(d.facts.Source.Namespace), service); err != nil {
-		d.unread(doctor.ResourceEndpoints, err)
-		return
-	}
-	if len(list.Items) == 0 {
-		// The Service may have another name.
-		return
-	}
-	d.facts.Source.Endpoints = 0
-	for _, slice := range list.Items {
-		for _, e := range slice.Endpoints {
-			if e.Conditions.Ready == nil || *e.Conditions.Ready {
-				d.facts.Source.Endpoints += len(e.Addresses)
-			}
-		}
-	}
-}
-
-// readNetworkPolicies finds out whether Pods of other namespaces may reach source-controller. Only
-// policies for all Pods of the namespace are considered, such as those of Flux.
-func (d *examination) readNetworkPolicies(ctx context.Context) {
-	list := &networkingv1.NetworkPolicyList{}
-	if err := d.Client.List(ctx, list, client.InNamespace(d.facts.Source.Namespace)); err != nil {
-		d.unread(doctor.ResourcePolicies, err)
-		return
-	}
-	restricted, open := false, false
-	for _, p := range list.Items {
-		selectsAll := len(p.Spec.PodSelector.MatchLabels)+len(p.Spec.PodSelector.MatchExpressions) == 0
-		ofSource := p.Spec.PodSelector.MatchLabels["app"] == sourceController
-		if !selectsAll && !ofSource || !slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress) && len(p.Spec.PolicyTypes) > 0 {
-			continue
-		}
-		restricted = true
-		for _, rule := range p.Spec.Ingress {
-			open = open || hasArtifactPort(rule.Ports) && (len(rule.From) == 0 || slices.ContainsFunc(rule.From, isElsewhere))
-		}
-	}
-	d.facts.Source.Isolated = restricted && !open
-}
-
-// artifactPort is the port of source-controller's file server.
-const artifactPort = 9090
-
-// hasArtifactPort reports whether the ports of a rule contain that of artifacts. No ports are all.
-func hasArtifactPort(ports []networkingv1.NetworkPolicyPort) bool {
-	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
-		return p.Port == nil || p.Port.IntValue() == artifactPort || p.Port.StrVal == "http"
-	})
-}
-
-// isElsewhere reports whether a peer may be in another namespace.
-func isElsewhere(peer networkingv1.NetworkPolicyPeer) bool {
-	return peer.NamespaceSelector != nil || peer.IPBlock != nil
 }

@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -32,7 +31,6 @@ func (r *Reader) Doctor(ctx context.Context, o DoctorOptions) doctor.Facts {
 	d.readControllers(ctx)
 	d.readLeases(ctx)
 	d.readReleases(ctx, o.Namespace)
-	d.readPending(ctx, o.Namespace)
 	d.readRights(ctx, o)
 	return d.facts
 }
@@ -71,24 +69,6 @@ func (d *examination) readReleases(ctx context.Context, namespace string) {
 		d.unread(doctor.ResourceReleases, err)
 	default:
 		d.facts.Releases = list.Items
-	}
-}
-
-// readPending reads the metadata of the records of pending revisions, and no content.
-func (d *examination) readPending(ctx context.Context, namespace string) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("SecretList"))
-	list.APIVersion, list.Kind = "v1", "SecretList"
-	selector := client.MatchingLabelsSelector{Selector: pendingRecords()}
-	if err := d.Client.List(ctx, list, client.InNamespace(namespace), selector, client.Limit(pageSize)); err != nil {
-		d.unread(doctor.ResourceRecords, err)
-		return
-	}
-	for _, record := range list.Items {
-		d.facts.Pending = append(d.facts.Pending, doctor.Record{
-			Namespace: record.Namespace, Release: record.Labels["name"], Revision: record.Labels["version"],
-			Status: record.Labels["status"], Since: record.CreationTimestamp.Time,
-		})
 	}
 }
 

@@ -10,9 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // TestControllerOf: arguments are parsed as the container gets them.
@@ -43,15 +41,6 @@ func TestIsCalled(t *testing.T) {
 		if got := isCalled(d, "helm-controller"); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
-	}
-}
-
-func TestHasArtifactPort(t *testing.T) {
-	port := func(p intstr.IntOrString) []networkingv1.NetworkPolicyPort {
-		return []networkingv1.NetworkPolicyPort{{Port: &p}}
-	}
-	if !hasArtifactPort(nil) || !hasArtifactPort(port(intstr.FromInt32(9090))) || !hasArtifactPort(port(intstr.FromString("http"))) || hasArtifactPort(port(intstr.FromInt32(8080))) {
-		t.Error("the ports of a rule are not compared with that of artifacts")
 	}
 }
 

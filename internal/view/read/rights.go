@@ -12,9 +12,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -41,15 +39,6 @@ func Review(writer client.Writer) Allowed {
 
 // maxReviews is the number of reviews that are sent at once.
 const maxReviews = 16
-
-// pendingRecords selects the release records of pending revisions.
-func pendingRecords() labels.Selector {
-	owner, _ := labels.NewRequirement("owner", selection.Equals, []string{"helm"})
-	status, _ := labels.NewRequirement("status", selection.In, []string{
-		string(helmv2.StatusPendingInstall), string(helmv2.StatusPendingUpgrade), string(helmv2.StatusPendingRollback),
-	})
-	return labels.NewSelector().Add(*owner, *status)
-}
 
 // rightsOf returns the rights of each ServiceAccount to the release records and to the kinds of its
 // releases, in the order of their names.
