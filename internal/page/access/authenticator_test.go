@@ -20,8 +20,8 @@ func TestUser(t *testing.T) {
 		reviews int
 	}{
 		{token: "good", reviews: 1},
-		{token: "good", wait: 29 * time.Second, reviews: 1},
-		{token: "good", wait: time.Second, reviews: 2},
+		{token: "good", wait: answerAge, reviews: 1},
+		{token: "good", wait: 1, reviews: 2},
 		{token: "bad", reviews: 3},
 		{token: "bad", reviews: 4},
 		{token: "", reviews: 4},
@@ -36,7 +36,7 @@ func TestUser(t *testing.T) {
 		}
 	}
 	delete(s.tokens, "good")
-	c.add(answerAge)
+	c.add(answerAge + 1)
 	if _, err := a.User(t.Context(), "good"); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("a token that is not valid any more: %v", err)
 	}
