@@ -42,7 +42,7 @@ func getCommand(s *Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all, err := selected(view.Releases(list.Items, s.Now()), names)
+		all, err := withNames(view.Releases(list.Items, s.Now()), names)
 		if err != nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func (s *Session) none(namespace string) error {
 	return err
 }
 
-// selected returns the views with some names, all without names.
-func selected(all []view.Release, names []string) ([]view.Release, error) {
+// withNames returns the views with some names, all without names.
+func withNames(all []view.Release, names []string) ([]view.Release, error) {
 	if len(names) == 0 {
 		return all, nil
 	}

@@ -40,16 +40,16 @@ type logs struct {
 	printed bool
 	// notes are reasons why logs are not shown. The goroutine of the command prints them.
 	notes []string
-	// begun are the containers whose logs are read.
-	begun map[string]bool
+	// started are the containers whose logs are read.
+	started map[string]bool
 }
 
 func (s *Session) newLogs(ctx context.Context, c *connection, hr *helmv2.HelmRelease) *logs {
 	ctx, stop := context.WithCancel(ctx)
-	return &logs{Session: s, ctx: ctx, stop: stop, c: c, hr: hr, begun: map[string]bool{}}
+	return &logs{Session: s, ctx: ctx, stop: stop, c: c, hr: hr, started: map[string]bool{}}
 }
 
-// follow begins to print the logs of containers that have started. Pods that cannot be read are left
+// follow starts to print the logs of containers that have started. Pods that cannot be read are left
 // out: the stored end of their logs follows.
 func (l *logs) follow(op *opsv1alpha1.Operation) {
 	l.printNotes()
@@ -61,10 +61,10 @@ func (l *logs) follow(op *opsv1alpha1.Operation) {
 		pod := &pods.Items[i]
 		for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 			key := pod.Name + "/" + c.Name
-			if l.begun[key] || c.State.Running == nil && c.State.Terminated == nil {
+			if l.started[key] || c.State.Running == nil && c.State.Terminated == nil {
 				continue
 			}
-			l.begun[key] = true
+			l.started[key] = true
 			l.group.Go(func() { l.print(pod, c.Name) })
 		}
 	}

@@ -53,7 +53,7 @@ type connection struct {
 	namespace string
 }
 
-// connect makes the clients. Without all, namespace is that of the kubeconfig or of its flag.
+// connect makes the clients. Without all, the namespace is from its flag, or from the kubeconfig.
 func (s *Session) connect() (*connection, error) {
 	namespace, _, err := s.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Session) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &read.Reader{Client: c, Mapper: mapper, Allowed: allowed(c, config, optionsOf(c)), Now: s.Now}
+	reader := &read.Reader{Client: c, Mapper: mapper, Allowed: rightsReview(c, config, optionsOf(c)), Now: s.Now}
 	web, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -114,9 +114,9 @@ func (u user) ToRESTConfig() (*rest.Config, error) { return u.config, nil }
 // HTTPClient implements evidence.Connection.
 func (u user) HTTPClient() *http.Client { return u.client }
 
-// allowed returns whether a ServiceAccount has a right: by a SubjectAccessReview, or if the user may
-// not create one, by a SelfSubjectAccessReview as that ServiceAccount.
-func allowed(c client.Client, config *rest.Config, options client.Options) read.Allowed {
+// rightsReview returns a function that checks a right of a ServiceAccount: by a SubjectAccessReview, or
+// if the user may not create one, by a SelfSubjectAccessReview as that ServiceAccount.
+func rightsReview(c client.Client, config *rest.Config, options client.Options) read.Allowed {
 	review := read.Review(c)
 	return func(ctx context.Context, account client.ObjectKey, right authorizationv1.ResourceAttributes) (bool, error) {
 		ok, err := review(ctx, account, right)

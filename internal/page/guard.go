@@ -46,7 +46,7 @@ func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler
 				site.Refuse(w, r, http.StatusInternalServerError, "This page could not be made.")
 			}
 		}()
-		code, text := checked(r, secure)
+		code, text := check(r, secure)
 		if code == 0 && origins.Check(r) != nil {
 			code, text = http.StatusForbidden, "This form was sent by another site."
 		}
@@ -70,7 +70,7 @@ func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler
 	})
 }
 
-// timed is a ResponseWriter with a deadline for the whole answer, which begins with its first byte. A
+// timed is a ResponseWriter with a deadline for the whole answer, which starts with its first byte. A
 // client that does not read must not keep what a request holds.
 type timed struct {
 	http.ResponseWriter
@@ -81,7 +81,7 @@ type timed struct {
 func (t *timed) begin() {
 	if !t.begun {
 		t.begun = true
-		// Without deadlines, as in tests, that of the server remains.
+		// Without deadlines, as in tests, the deadline of the server remains.
 		_ = http.NewResponseController(t.ResponseWriter).SetWriteDeadline(t.now().Add(answerTimeout))
 	}
 }
@@ -116,8 +116,8 @@ func setHeaders(h http.Header, secure bool) {
 	}
 }
 
-// checked returns the status code and text of the answer to a request that is refused; 0 for others.
-func checked(r *http.Request, secure bool) (int, string) {
+// check returns the status code and text of the answer to a request that is refused; 0 for others.
+func check(r *http.Request, secure bool) (int, string) {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || !isForm(r)):
 		return http.StatusMethodNotAllowed, "This page is read-only."

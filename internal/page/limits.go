@@ -21,12 +21,12 @@ const (
 	// maxKeys is the number of addresses, and of users, that have buckets of their own.
 	maxKeys = 4096
 
-	// maxRequests is the number of concurrent requests of all users, and maxRequestsOfUser those of one
+	// maxRequests is the number of concurrent requests of all users, and maxRequestsOfUser of each
 	// user. maxWait is how long a request waits until it is one of them. Requests before the
 	// login are not counted: they read no objects, so a client without a login takes nothing from users.
 	maxRequests, maxRequestsOfUser = 32, 8
 	maxWait                        = 2 * time.Second
-	// maxStreams is the number of event streams, and maxStreamsOfUser those of one user.
+	// maxStreams is the number of event streams, and maxStreamsOfUser of each user.
 	maxStreams, maxStreamsOfUser = 200, 16
 	// maxOfConnection is the number of concurrent requests of an HTTP/2 connection: as many as a user
 	// may have. A client that may send more opens another connection.

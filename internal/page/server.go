@@ -22,7 +22,7 @@ import (
 type Server struct {
 	// Address is the address to listen on.
 	Address string
-	// CertFile and KeyFile are those of TLS. They are read again when they change. Without them, the
+	// CertFile and KeyFile have the certificate and the key for TLS. They are read again when they change. Without them, the
 	// address must be one of loopback.
 	CertFile, KeyFile string
 	Site              Site

@@ -13,7 +13,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// MaxDependencies is the maximum number of dependencies that are read and shown, maxDependents that of dependents.
+// The maximum numbers of objects that are shown. No more dependencies are read.
 const (
 	MaxDependencies = 50
 	maxDependents   = 100
@@ -26,7 +26,7 @@ type DependencyFact struct {
 	Forbidden bool
 	// Release is the object if it is a HelmRelease that was read, else nil.
 	Release *helmv2.HelmRelease
-	// State is that of another object, in the words of trees, or why nothing was read.
+	// State is the state of an object of another kind, in the words of trees, or why nothing was read.
 	State string
 	// Why is the reason why the object does not count as ready; empty if it does.
 	Why string
@@ -55,7 +55,7 @@ type Dependent struct {
 	Waits bool
 }
 
-// Dependencies are those of one release.
+// Dependencies are the dependencies of one release in both directions.
 type Dependencies struct {
 	// On are those that the release depends on, in the order of its spec.
 	On Limited[Dependency]

@@ -29,7 +29,7 @@ type OperationFacts struct {
 	Operation *opsv1alpha1.Operation
 	// Release is the name of its HelmRelease; empty if it is not known.
 	Release string
-	// Pods are those of its Jobs that exist.
+	// Pods are the existing Pods of its Jobs.
 	Pods []corev1.Pod
 	Now  time.Time
 }
@@ -46,7 +46,7 @@ type Operation struct {
 	Jobs       Limited[Job]
 	Pods       Limited[Pod]
 	Conditions []Condition
-	// Hooks are those of the release, if the requested one does not exist.
+	// Hooks are all hooks of the release, if the requested hook does not exist.
 	Hooks Limited[Hook]
 	// Result is the exit code, the reason and the message of the last Job; empty without one.
 	Result string

@@ -18,7 +18,7 @@ type Release struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	State     State  `json:"state"`
-	// Ready, Reason and Message are those of condition Ready. Ready is Unknown if there is none.
+	// Ready, Reason and Message are fields of condition Ready. Ready is Unknown without it.
 	Ready   string `json:"ready"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`

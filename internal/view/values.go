@@ -63,7 +63,7 @@ func (m *masking) mask(value any, path []string) any {
 	if strings.HasPrefix(layer, "Secret/") {
 		value = Masked
 	} else {
-		value = m.redacted(value)
+		value = m.redact(value)
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -73,21 +73,21 @@ func (m *masking) mask(value any, path []string) any {
 	return value
 }
 
-// redacted removes texts of Secrets from a value.
-func (m *masking) redacted(value any) any {
+// redact removes texts of Secrets from a value.
+func (m *masking) redact(value any) any {
 	switch v := value.(type) {
 	case string:
 		return m.redactor.Text(v)
 	case []any:
 		all := make([]any, len(v))
 		for i := range v {
-			all[i] = m.redacted(v[i])
+			all[i] = m.redact(v[i])
 		}
 		return all
 	case map[string]any:
 		all := map[string]any{}
 		for key := range v {
-			all[key] = m.redacted(v[key])
+			all[key] = m.redact(v[key])
 		}
 		return all
 	}

@@ -42,7 +42,7 @@ type Cause struct {
 	Code    string `json:"code"`
 	Object  Object `json:"object"`
 	Summary string `json:"summary"`
-	// Live is true if the cause was found in the cluster now. Otherwise it is that of an event.
+	// Live is true if the cause was found in the cluster now. Otherwise it is from an event.
 	Live    bool     `json:"live"`
 	Details []string `json:"details,omitempty"`
 	Logs    []Log    `json:"logs,omitempty"`
@@ -98,7 +98,7 @@ func Explain(f Facts) Why {
 	return w
 }
 
-// causeOf returns the cause that was found now, or else that of the newest event with one.
+// causeOf returns the cause that was found now, or else the cause in the newest event with one.
 func causeOf(f Facts) *Cause {
 	if d := f.Diagnosis; d != nil {
 		c := &Cause{

@@ -64,8 +64,8 @@ func (t *table) print(w io.Writer, rows ...[]cell) error {
 	return err
 }
 
-// indented prints rows below a heading.
-func (t *table) indented(b *strings.Builder, rows [][]cell) {
+// printIndented prints rows below a heading.
+func (t *table) printIndented(b *strings.Builder, rows [][]cell) {
 	t.indent = "  "
 	_ = t.print(b, rows...) // a Builder returns no error
 }

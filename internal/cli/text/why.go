@@ -82,7 +82,7 @@ func conditions(b *strings.Builder, all []view.Condition, style Style) {
 	for _, c := range all {
 		rows = append(rows, []cell{{text: c.Type}, {text: c.Status}, {text: c.Reason}, {text: style.age(&c.Since)}, {text: c.Message}})
 	}
-	t.indented(b, rows)
+	t.printIndented(b, rows)
 }
 
 func events(b *strings.Builder, all []view.Event, style Style) {
@@ -102,7 +102,7 @@ func events(b *strings.Builder, all []view.Event, style Style) {
 		}
 		rows = append(rows, []cell{{text: style.age(since(e.Last))}, c, {text: e.Reason}, {text: strconv.Itoa(int(e.Count))}, {text: e.Message}})
 	}
-	t.indented(b, rows)
+	t.printIndented(b, rows)
 	if more := len(all) - len(rows); more > 0 {
 		fmt.Fprintf(b, "  and %d more (-o wide shows all)\n", more)
 	}

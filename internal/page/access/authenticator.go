@@ -21,7 +21,7 @@ var ErrUnauthenticated = errors.New("no valid token")
 const unauthenticated = "system:unauthenticated"
 
 const (
-	// maxTokens is the number of users that are cached, and maxTokenReviews that of concurrent reviews.
+	// maxTokens is the number of cached users, and maxTokenReviews the number of concurrent reviews.
 	maxTokens       = 1000
 	maxTokenReviews = 8
 )
@@ -33,8 +33,8 @@ type Authenticator struct {
 	users     *answers[*authenticationv1.UserInfo]
 }
 
-// NewAuthenticator returns an Authenticator. The writer creates TokenReviews. The anonymous user is
-// that of requests without a token; if it is empty, a token is required.
+// NewAuthenticator returns an Authenticator. The writer creates TokenReviews. Requests without
+// a token have the anonymous user; if it is empty, a token is required.
 func NewAuthenticator(writer client.Writer, anonymous string, now func() time.Time) *Authenticator {
 	return &Authenticator{writer: writer, anonymous: anonymous, users: newAnswers[*authenticationv1.UserInfo](maxTokens, maxTokenReviews, now)}
 }

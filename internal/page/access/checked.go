@@ -36,7 +36,7 @@ func (v *Viewer) Reader(ctx context.Context, hr *helmv2.HelmRelease) (*read.Read
 	c := checked{Viewer: v, as: as}
 	reader := &read.Reader{Client: c, Redacted: unchecked{c}, Mapper: as.Mapper, Now: v.Now}
 	if !remote {
-		reader.Examine, reader.Stored = c.examine, c.stored
+		reader.Examine, reader.Stored = c.examine, c.readRecord
 	}
 	return reader, nil
 }
@@ -85,8 +85,8 @@ func (u unchecked) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return u.public(u.as.Client.List(ctx, list, opts...))
 }
 
-// stored reads a release record.
-func (c checked) stored(ctx context.Context, target release.Target, version int) (*read.Record, error) {
+// readRecord reads a release record.
+func (c checked) readRecord(ctx context.Context, target release.Target, version int) (*read.Record, error) {
 	if err := c.Check(ctx, toSecrets(target.StorageNamespace)); err != nil {
 		return nil, c.public(err)
 	}

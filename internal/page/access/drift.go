@@ -71,8 +71,8 @@ func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
 // Drift is how live objects differ from the newest stored revision.
 type Drift struct {
 	view.Diff
-	// Compared is the number of objects that were compared. Hidden is that of those that the user
-	// may not get, and More that of those beyond the limit.
+	// Compared is the number of objects that were compared. Hidden counts objects that the user
+	// may not get, and More counts objects beyond the limit.
 	Compared, Hidden, More int
 }
 

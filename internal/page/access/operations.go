@@ -26,7 +26,7 @@ func ofOperations(namespace, name string) authorizationv1.ResourceAttributes {
 	}
 }
 
-// Operations returns the Operations that the user may get: all, or those of some namespaces.
+// Operations returns the Operations that the user may get: all, or only in some namespaces.
 func (v *Viewer) Operations(ctx context.Context) ([]opsv1alpha1.Operation, error) {
 	if !v.KeepsOperations() {
 		return nil, ErrNoOperations

@@ -117,7 +117,7 @@ func (v *Viewer) Release(ctx context.Context, namespace, name string) (*helmv2.H
 	return hr, v.Kept.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, hr)
 }
 
-// Releases returns the HelmReleases that the user may get: all, or those of some namespaces.
+// Releases returns the HelmReleases that the user may get: all, or only in some namespaces.
 func (v *Viewer) Releases(ctx context.Context) ([]helmv2.HelmRelease, error) {
 	list := &helmv2.HelmReleaseList{}
 	// The objects are only read.

@@ -147,21 +147,21 @@ func (h *Hub) eventHandler(kind int) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if !initial {
-				h.changed(kind, obj)
+				h.report(kind, obj)
 			}
 		},
 		UpdateFunc: func(before, after any) {
 			a, isObject := before.(client.Object)
 			if b, ok := after.(client.Object); !ok || !isObject || a.GetResourceVersion() != b.GetResourceVersion() {
-				h.changed(kind, after)
+				h.report(kind, after)
 			}
 		},
-		DeleteFunc: func(obj any) { h.changed(kind, obj) },
+		DeleteFunc: func(obj any) { h.report(kind, obj) },
 	}
 }
 
-// changed reports a change of an object to all streams.
-func (h *Hub) changed(kind int, obj any) {
+// report reports a change of an object to all streams.
+func (h *Hub) report(kind int, obj any) {
 	key, err := toolscache.DeletionHandlingObjectToName(obj)
 	if err != nil {
 		// Informers have objects only.

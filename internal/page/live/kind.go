@@ -13,7 +13,7 @@ import (
 // Kind is a kind whose changes are reported.
 type Kind struct {
 	Object client.Object
-	// Resource is that of the objects. Users must have the right to get it.
+	// Users must have the right to get Resource.
 	Resource schema.GroupVersionResource
 	// Path is the beginning of the paths of pages. The page of an object has the path
 	// <Path><namespace>/<name>.

@@ -21,7 +21,7 @@ type scope struct {
 type pending struct {
 	// missed is true if the client may have missed any change.
 	missed bool
-	// names are those of objects. A nil set means all objects of the scope.
+	// names are the names of objects. A nil set means all objects of the scope.
 	names map[scope]map[string]bool
 }
 

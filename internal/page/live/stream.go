@@ -102,7 +102,7 @@ type writer struct {
 	now        func() time.Time
 }
 
-// lift removes the deadlines of the server, which are those of short requests.
+// lift removes the deadlines of the server, which are for short requests.
 func (w *writer) lift() error {
 	return errors.Join(w.controller.SetReadDeadline(time.Time{}), w.controller.SetWriteDeadline(time.Time{}))
 }

@@ -34,7 +34,7 @@ const (
 // bytes, with the name and the attributes.
 const maxToken = 2800
 
-// tokenOf returns the token of a request: that of an authenticating proxy, or that of the login; empty
+// tokenOf returns the token of a request: from an authenticating proxy, or from the login; empty
 // without one.
 func (s *site) tokenOf(r *http.Request) string {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {

@@ -179,7 +179,7 @@ func TestReplay(t *testing.T) {
 					r.Header.Set(header, value)
 				}
 			}
-			got := send(replica.site.authenticated(shown), r)
+			got := send(replica.site.withUser(shown), r)
 			if got.Code != tc.code || (seen == token) != (tc.code == 200) {
 				t.Errorf("%d, with the token %q", got.Code, seen)
 			}
@@ -384,7 +384,7 @@ func TestEnter(t *testing.T) {
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Authorization", "Bearer good")
-	if got := send(s.site.authenticated(p), r); got.Code != 200 || open != 0 {
+	if got := send(s.site.withUser(p), r); got.Code != 200 || open != 0 {
 		t.Errorf("%d, %d requests are open", got.Code, open)
 	}
 	for _, path := range []string{"/", "/login", "/assets/page.css", "/nothing"} {
@@ -394,7 +394,7 @@ func TestEnter(t *testing.T) {
 		}
 	}
 	refused = http.StatusServiceUnavailable
-	if got := send(s.site.authenticated(p), r); got.Code != 503 || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "Wait.") {
+	if got := send(s.site.withUser(p), r); got.Code != 503 || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "Wait.") {
 		t.Errorf("%d %v\n%s", got.Code, got.Header(), got.Body)
 	}
 }

@@ -18,7 +18,7 @@ type Health struct {
 	Leads, Elects bool
 	// Observes is true for a process that only observes.
 	Observes bool
-	// Actions counts the actions that have begun and not ended. Slots is the maximum of actions that
+	// Actions counts the actions that have started and not finished. Slots is the maximum of actions that
 	// work at the same time, and SlotsUsed counts those that do.
 	Actions, Slots, SlotsUsed int
 	// Unreachable counts the other clusters that do not answer.

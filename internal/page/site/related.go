@@ -40,7 +40,7 @@ type plan struct {
 	Images  view.Limited[v1alpha1.PlanImage]
 	Values  view.Limited[v1alpha1.PlanValue]
 	Hooks   view.Limited[v1alpha1.PlanHook]
-	// Warnings are those of the API server.
+	// Warnings are warnings of the API server.
 	Warnings view.Limited[string]
 }
 
@@ -59,8 +59,8 @@ type planChange struct {
 	Fields      view.Limited[v1alpha1.PlanField]
 }
 
-// related reads the objects that are related to a release. The reader is that of the release.
-func (s *site) related(ctx context.Context, viewer *access.Viewer, reader *read.Reader, hr *helmv2.HelmRelease) (related, error) {
+// readRelated reads the objects that are related to a release. The reader must have the identity of the release.
+func (s *site) readRelated(ctx context.Context, viewer *access.Viewer, reader *read.Reader, hr *helmv2.HelmRelease) (related, error) {
 	r := related{}
 	switch found, err := viewer.Plan(ctx, hr); {
 	case apierrors.IsForbidden(err):

@@ -21,7 +21,7 @@ import (
 const (
 	// maxRequests is the number of requests that one page of a release sends at the same time.
 	maxRequests = 16
-	// maxObjects is the number of objects of a release that are read, and maxNamespaces that of the
+	// maxObjects is the number of objects of a release that are read, and maxNamespaces the number of
 	// namespaces in which their Pods are listed.
 	maxObjects    = 200
 	maxNamespaces = 4
@@ -61,8 +61,8 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	}
 	content := newReleasePage(hr, r.URL.Query(), s.Now())
 	if reader, err := viewer.Reader(r.Context(), hr); err == nil {
-		reader = bounded(reader)
-		others := func(ctx context.Context) (related, error) { return s.related(ctx, viewer, reader, hr) }
+		reader = withLimits(reader)
+		others := func(ctx context.Context) (related, error) { return s.readRelated(ctx, viewer, reader, hr) }
 		content.read(r.Context(), sectionReaders{Reader: reader, contents: viewer.Contents, elsewhere: viewer.Elsewhere, others: others}, hr)
 	} else {
 		content.leaveOut(err, hr)
@@ -81,8 +81,8 @@ func newReleasePage(hr *helmv2.HelmRelease, query url.Values, now time.Time) *re
 	return &releasePage{Elsewhere: hr.Spec.KubeConfig != nil, Changes: changes{comparison: wanted, Problem: problem}, now: now}
 }
 
-// bounded returns a reader with the limits of one page.
-func bounded(reader *read.Reader) *read.Reader {
+// withLimits returns a reader with the limits of one page.
+func withLimits(reader *read.Reader) *read.Reader {
 	limited := *reader
 	limited.Client = read.Once(reader.Client, maxRequests)
 	if reader.Redacted != nil {
@@ -152,7 +152,7 @@ func (p *releasePage) leaveOut(err error, hr *helmv2.HelmRelease) {
 }
 
 // add adds the sections that are made of several parts. Without its facts, the state of a release
-// is that of its status.
+// is the state in its status.
 func (p *releasePage) add(hr *helmv2.HelmRelease, why section[view.Why], revisions section[[]view.Revision]) {
 	if why.Content == nil {
 		none := func(string, string) *helmv2.HelmRelease { return nil }

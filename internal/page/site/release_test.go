@@ -165,7 +165,7 @@ func (w *releaseWorld) page(query string) *releasePage {
 	}
 	p := newReleasePage(w.hr, parameters, releaseTime)
 	p.read(w.t.Context(), sectionReaders{
-		Reader:    bounded(w.reader),
+		Reader:    withLimits(w.reader),
 		contents:  func(context.Context, *helmv2.HelmRelease) error { return w.contents },
 		elsewhere: func(_ context.Context, hr *helmv2.HelmRelease) (view.Tree, bool) { return view.NamesOf(hr), w.answers },
 		others:    func(context.Context) (related, error) { return related{}, nil },

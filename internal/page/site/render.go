@@ -37,7 +37,7 @@ type layout struct {
 	Anonymous bool
 	// Login is true for the form of the login. The script shows it, since it needs the script.
 	Login bool
-	// Attention is the number of releases that need attention. It begins the title if it is not 0.
+	// Attention is the number of releases that need attention. The title starts with it if it is not 0.
 	Attention int
 	Shard     string
 	Error     string
@@ -45,7 +45,7 @@ type layout struct {
 	// Locked is true if the script shows another page in place of this one, if the browser has the key of
 	// a login: the page that the login leads to, or this address as it is for a user.
 	Locked bool
-	// path is that of the request.
+	// path is the path of the request.
 	path string
 }
 
@@ -86,7 +86,7 @@ func (l *layout) Live() string {
 // templates are the pages, each with the frame.
 type templates struct{ pages map[string]*template.Template }
 
-// parse parses the templates. Those whose name begins with an underscore are parts of others.
+// parse parses the templates. Files whose names start with an underscore are parts of others.
 func parse() (*templates, error) {
 	names, err := fs.Glob(files, "templates/[a-z]*.html")
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name str
 	_, _ = w.Write(visible(page.Bytes()))
 }
 
-// fail writes the page of an error. Its text is that of this function: errors may have addresses,
+// fail writes the page of an error. The message is one of this function: errors may have addresses,
 // and names of objects that the user may not see.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {

@@ -83,7 +83,7 @@ func load[T any](s *sections, into *section[T], read func(ctx context.Context) (
 	})
 }
 
-// notShown begins the sentence in place of a section.
+// notShown starts the sentence in place of a section.
 const notShown = "Not shown: "
 
 // missing returns the sentence in place of a section that could not be read within a timeout.

@@ -73,12 +73,12 @@ func New(o Options) (*Site, error) {
 	}
 	s := &site{Options: o, templates: parsed}
 	mux := &routes{ServeMux: http.NewServeMux()}
-	mux.Handle("GET /{$}", s.authenticated(s.overview))
-	mux.Handle("GET /releases/{namespace}/{name}", s.authenticated(s.release))
-	mux.Handle("GET /releases/{namespace}/{name}/drift", s.authenticated(s.drift))
-	mux.Handle("GET /operations", s.authenticated(s.operations))
-	mux.Handle("GET /operations/{namespace}/{name}", s.authenticated(s.operation))
-	mux.Handle("GET "+eventsPath, s.authenticated(s.events))
+	mux.Handle("GET /{$}", s.withUser(s.overview))
+	mux.Handle("GET /releases/{namespace}/{name}", s.withUser(s.release))
+	mux.Handle("GET /releases/{namespace}/{name}/drift", s.withUser(s.drift))
+	mux.Handle("GET /operations", s.withUser(s.operations))
+	mux.Handle("GET /operations/{namespace}/{name}", s.withUser(s.operation))
+	mux.Handle("GET "+eventsPath, s.withUser(s.events))
 	mux.HandleFunc("GET /login", s.loginForm)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
@@ -93,9 +93,9 @@ func New(o Options) (*Site, error) {
 // own.
 type page func(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error
 
-// authenticated returns a handler that finds the user of a request. Requests without a valid token go
+// withUser returns a handler that finds the user of a request. Requests without a valid token go
 // to the login.
-func (s *site) authenticated(p page) http.Handler {
+func (s *site) withUser(p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.serve(p, w, r); err != nil {
 			s.fail(w, r, err)

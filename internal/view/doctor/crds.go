@@ -42,7 +42,7 @@ func crds(f Facts) []Finding {
 		case !crd.Found && version == "":
 			absent = append(absent, crd.Name)
 		case version != "":
-			all = append(all, required(crd, version)...)
+			all = append(all, checkServed(crd, version)...)
 		}
 	}
 	if len(all) == 0 {
@@ -58,8 +58,8 @@ func crds(f Facts) []Finding {
 	return all
 }
 
-// required checks a CRD that the controller needs.
-func required(crd CRD, version string) []Finding {
+// checkServed checks a CRD that the controller needs.
+func checkServed(crd CRD, version string) []Finding {
 	finding := Finding{Level: Failed, Check: "CRDs", Objects: []string{crd.Name}}
 	isSource := strings.HasSuffix(crd.Name, sources)
 	switch {
@@ -79,13 +79,13 @@ func required(crd CRD, version string) []Finding {
 			finding.Do = "Upgrade source-controller and its CRDs."
 		}
 	default:
-		return stored(crd, version)
+		return checkStored(crd, version)
 	}
 	return []Finding{finding}
 }
 
-// stored checks that no object may be stored in a version that newer CRDs do not have.
-func stored(crd CRD, version string) []Finding {
+// checkStored checks that no object may be stored in a version that newer CRDs do not have.
+func checkStored(crd CRD, version string) []Finding {
 	old := slices.DeleteFunc(slices.Clone(crd.Stored), func(v string) bool { return v == version })
 	if crd.Name != helmReleases || len(old) == 0 {
 		return nil

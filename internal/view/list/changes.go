@@ -17,7 +17,7 @@ const recent = 24 * time.Hour
 type Change struct {
 	Namespace, Name string
 	Revision        int
-	// Action is what made the revision, and Status that of Helm.
+	// Action made the revision. Status is the status in its record.
 	Action helmv2.ReleaseAction
 	Status helmv2.ReleaseStatus
 	Chart  string

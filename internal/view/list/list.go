@@ -23,8 +23,8 @@ type facets struct {
 func (q *Query) matchesState(f facets) bool { return q.State == "" || q.State == f.state }
 func (q *Query) matchesDrift(f facets) bool { return !q.Drifted || f.drifted }
 
-// counts returns the numbers of entries: all, those of each state that there is, and those that
-// drifted. Numbers by state count only drifted entries if the query selects these, and the other way
+// counts returns the numbers of entries: all, the entries of each state that there is, and drifted
+// ones. Numbers by state count only drifted entries if the query selects these, and the other way
 // round: each is the number of entries that its query selects.
 func (q *Query) counts(all []facets) []Count {
 	states, drifted := map[string]int{}, 0
@@ -70,7 +70,7 @@ type List struct {
 	Page, Pages           int
 	// Previous and Next select the pages beside it; nil without one.
 	Previous, Next *Query
-	// Namespaces are those of all entries.
+	// Namespaces are the namespaces of all entries.
 	Namespaces []string
 }
 

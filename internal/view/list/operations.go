@@ -19,8 +19,8 @@ type Operations struct {
 	Rows []view.OperationRow
 }
 
-// OperationsOf returns the Operations that a query selects, the newest first, with those of the
-// HelmReleases that they are for.
+// OperationsOf returns the Operations that a query selects, the newest first. A row names
+// its HelmRelease only if that is among the releases.
 func OperationsOf(all []opsv1alpha1.Operation, releases []helmv2.HelmRelease, q Query, now time.Time) *Operations {
 	o := &Operations{List: List{Query: q, Total: len(all)}}
 	releaseOf := view.ReleaseOfOperation(releases)

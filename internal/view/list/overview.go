@@ -29,7 +29,7 @@ type Overview struct {
 	Wrong, Waiting view.Limited[Item]
 	Waits          []WaitCount
 	Changes        view.Limited[Change]
-	// Charts are those of all releases.
+	// Charts are the charts of all releases.
 	Charts []string
 }
 
@@ -99,7 +99,7 @@ func (q *Query) matchesObject(hr *helmv2.HelmRelease) bool {
 		(q.Chart == "" || q.Chart == chartOf(hr))
 }
 
-// chartOf returns the name of the chart of the newest revision, or else that of the spec. It is empty
+// chartOf returns the name of the chart of the newest revision, or else of the spec. It is empty
 // if the source is the chart, and no revision exists.
 func chartOf(hr *helmv2.HelmRelease) string {
 	switch {

@@ -19,7 +19,7 @@ import (
 // Query selects the entries of a list, and one page of them. Empty fields select all. All fields apply
 // together.
 type Query struct {
-	// Operations is true for the list of Operations, false for that of HelmReleases.
+	// Operations is true for the list of Operations, false for HelmReleases.
 	Operations bool
 
 	Namespace, State string

@@ -31,7 +31,7 @@ type Difference struct {
 	Object string `json:"object"`
 	// Change is "added", "removed" or "changed".
 	Change string `json:"change"`
-	// Lines are those of a unified diff of the YAML, without its header.
+	// Lines are a unified diff of the YAML, without its header.
 	Lines []string `json:"lines"`
 }
 

@@ -63,7 +63,8 @@ const maxRevisions = 20
 // maxRecords is the number of records that are read at once. A record may have several megabytes.
 const maxRecords = 4
 
-// target returns the Helm release of a HelmRelease: the one that exists, or else that of the spec.
+// target returns the Helm release of a HelmRelease: the existing release, or else the release that the
+// spec names.
 func (r *Reader) target(hr *helmv2.HelmRelease) release.Target {
 	target := inputs.NewResolver(r.Client, r.Client, nil).Basics(hr, release.Suspension{}).Target
 	if len(hr.Status.History) > 0 {
@@ -133,7 +134,7 @@ func (r *Reader) Sides(ctx context.Context, hr *helmv2.HelmRelease, from, to int
 	if err := Here(hr); err != nil {
 		return a, b, err
 	}
-	want, err := r.redacted().Values(ctx, hr)
+	want, err := r.redactingResolver().Values(ctx, hr)
 	if err != nil {
 		return a, b, fmt.Errorf("the values cannot be redacted, because spec.valuesFrom cannot be read: %w", err)
 	}

@@ -114,11 +114,11 @@ func (r *Reader) Release(ctx context.Context, namespace, name string) (*helmv2.H
 
 // Secrets returns the texts in the Secrets of spec.valuesFrom, so that outputs can be redacted.
 func (r *Reader) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
-	return r.redacted().Secrets(ctx, hr)
+	return r.redactingResolver().Secrets(ctx, hr)
 }
 
-// redacted returns a resolver of values that are removed from texts.
-func (r *Reader) redacted() *inputs.Resolver {
+// redactingResolver returns a resolver of values that are removed from texts.
+func (r *Reader) redactingResolver() *inputs.Resolver {
 	if r.Redacted != nil {
 		return inputs.NewResolver(r.Redacted, r.Redacted, nil)
 	}

@@ -55,10 +55,10 @@ func (d *examination) rightsOf(ctx context.Context, byAccount map[client.ObjectK
 		case err != nil:
 			d.unread(doctor.ResourceAccounts, err)
 		}
-		lacking := d.needed(releases)
+		lacking := d.neededRights(releases)
 		if !r.Missing {
 			var err error
-			if lacking, err = d.denied(ctx, account, lacking); err != nil {
+			if lacking, err = d.deniedRights(ctx, account, lacking); err != nil {
 				d.unread(doctor.ResourceRights, err)
 			}
 			r.Denied = rightTexts(lacking)
@@ -96,9 +96,9 @@ type place struct {
 	verbs                      string
 }
 
-// needed returns the rights that releases need: to their records, and to the kinds of their
+// neededRights returns the rights that releases need: to their records, and to the kinds of their
 // newest revision. Kinds that are not served are left out.
-func (d *examination) needed(releases []*helmv2.HelmRelease) []authorizationv1.ResourceAttributes {
+func (d *examination) neededRights(releases []*helmv2.HelmRelease) []authorizationv1.ResourceAttributes {
 	places := map[place]bool{}
 	for _, hr := range releases {
 		places[place{namespace: hr.GetStorageNamespace(), resource: "secrets", verbs: "records"}] = true
@@ -122,8 +122,8 @@ func (d *examination) needed(releases []*helmv2.HelmRelease) []authorizationv1.R
 	return all
 }
 
-// denied returns those of some rights that an account does not have.
-func (d *examination) denied(ctx context.Context, account client.ObjectKey, rights []authorizationv1.ResourceAttributes) ([]authorizationv1.ResourceAttributes, error) {
+// deniedRights returns the rights that an account does not have.
+func (d *examination) deniedRights(ctx context.Context, account client.ObjectKey, rights []authorizationv1.ResourceAttributes) ([]authorizationv1.ResourceAttributes, error) {
 	allowed := make([]bool, len(rights))
 	errs := parallel.Do(ctx, len(rights), maxReviews, func(i int) (err error) {
 		allowed[i], err = d.Allowed(ctx, account, rights[i])

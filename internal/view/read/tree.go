@@ -49,7 +49,7 @@ const maxReadiness = 4
 
 // Readiness returns the names and the readiness of the objects of a release, and nothing else of
 // them. The client reads the cluster of the release. An object that cannot be read is Unknown. The
-// error is that of the context: not all objects were read.
+// error is the error of the context: not all objects were read.
 func (r *Reader) Readiness(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
 	objects, more := r.inventory(hr)
 	roots := make([]view.Live, len(objects))
@@ -104,8 +104,8 @@ func (t *treeReader) addUnread(what string, err error) {
 	t.unread = append(t.unread, what+": "+strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// drifted returns the status of condition Drifted; empty if there is none.
-func (t *treeReader) drifted() metav1.ConditionStatus {
+// driftStatus returns the status of condition Drifted; empty if there is none.
+func (t *treeReader) driftStatus() metav1.ConditionStatus {
 	if c := apimeta.FindStatusCondition(t.hr.Status.Conditions, helmv2.ConditionDrifted); c != nil {
 		return c.Status
 	}
@@ -114,7 +114,7 @@ func (t *treeReader) drifted() metav1.ConditionStatus {
 
 // readDesired reads the newest revision if an object differs, to find out which one.
 func (t *treeReader) readDesired(ctx context.Context) {
-	if t.drifted() != metav1.ConditionTrue || len(t.hr.Status.History) == 0 || t.Stored == nil {
+	if t.driftStatus() != metav1.ConditionTrue || len(t.hr.Status.History) == 0 || t.Stored == nil {
 		return
 	}
 	record, err := t.Stored(ctx, t.target(t.hr), t.hr.Status.History[0].Version)
@@ -123,7 +123,7 @@ func (t *treeReader) readDesired(ctx context.Context) {
 		t.addUnread("newest revision, which drift is relative to", err)
 	case record != nil:
 		t.desired = manifest.Objects(record.Manifest)
-		want, err := t.redacted().Values(ctx, t.hr)
+		want, err := t.redactingResolver().Values(ctx, t.hr)
 		if err != nil {
 			t.addUnread("paths of fields that differ, because of spec.valuesFrom", err)
 			return
@@ -171,7 +171,7 @@ func (t *treeReader) readRoot(ctx context.Context, o view.Object, root *view.Liv
 // some objects do, the object is compared without a dry run: "yes" may be a difference that the API
 // server makes.
 func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) (drifted string, fields []string) {
-	switch t.drifted() {
+	switch t.driftStatus() {
 	case metav1.ConditionFalse:
 		return "no", nil
 	case metav1.ConditionTrue:

@@ -46,8 +46,9 @@ func running(hr *helmv2.HelmRelease) string {
 	return ""
 }
 
-// settled is done if the release is ready, stalled or failing. A release that waits may become ready.
-func settled(hr *helmv2.HelmRelease, now time.Time) Progress {
+// stateProgress is done if the release is ready, stalled or failing. A release that waits may become
+// ready.
+func stateProgress(hr *helmv2.HelmRelease, now time.Time) Progress {
 	none := func(string, string) *helmv2.HelmRelease { return nil }
 	r := view.ReleaseOf(hr, none, now)
 	name := hr.Namespace + "/" + hr.Name
@@ -67,8 +68,8 @@ func settled(hr *helmv2.HelmRelease, now time.Time) Progress {
 	return Progress{Text: strings.TrimPrefix(running(hr)+" ", ": ")}
 }
 
-// suspended is done if condition Suspended is True.
-func suspended(hr *helmv2.HelmRelease, now time.Time) Progress {
+// suspensionProgress is done if condition Suspended is True.
+func suspensionProgress(hr *helmv2.HelmRelease, now time.Time) Progress {
 	if view.StateOf(hr, now) != view.Suspended {
 		return Progress{Done: true, Failed: true, Text: hr.Namespace + "/" + hr.Name + " is not suspended: another client has removed the annotation, or its time is over"}
 	}
@@ -79,8 +80,8 @@ func suspended(hr *helmv2.HelmRelease, now time.Time) Progress {
 	return Progress{Done: true, Text: fmt.Sprintf("%s/%s is suspended: %s", hr.Namespace, hr.Name, c.Message)}
 }
 
-// held is done if condition RolledBack is True or False.
-func held(hr *helmv2.HelmRelease, _ time.Time) Progress {
+// rollbackProgress is done if condition RolledBack is True or False.
+func rollbackProgress(hr *helmv2.HelmRelease, _ time.Time) Progress {
 	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionRolledBack)
 	if c == nil || c.Status == metav1.ConditionUnknown || apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionReconciling) && c.Status == metav1.ConditionTrue {
 		return Progress{Text: "waiting for the rollback" + running(hr)}
@@ -88,8 +89,8 @@ func held(hr *helmv2.HelmRelease, _ time.Time) Progress {
 	return Progress{Done: true, Failed: c.Status == metav1.ConditionFalse, Text: fmt.Sprintf("%s/%s: %s", hr.Namespace, hr.Name, c.Message)}
 }
 
-// tested is done if the tests of the newest revision have run since before, and have ended.
-func tested(before, hr *helmv2.HelmRelease, token string) Progress {
+// testProgress is done if the tests of the newest revision have run since before, and have ended.
+func testProgress(before, hr *helmv2.HelmRelease, token string) Progress {
 	result := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionTestSuccess)
 	switch {
 	case release.RequestsOf(hr.Annotations).TestHandled != token:

@@ -67,7 +67,7 @@ func Reconcile(hr *helmv2.HelmRelease, o ReconcileOptions, now time.Time) (Reque
 		r.Set[helmv2.AnnotationResetRequest] = token
 	}
 	r.done = func(hr *helmv2.HelmRelease, now time.Time) Progress {
-		p := settled(hr, now)
+		p := stateProgress(hr, now)
 		if p.Done && (o.Force && hr.Status.LastHandledForceAt != token || o.Reset && hr.Status.LastHandledResetAt != token) {
 			p.Failed = true
 			p.Text += " The request to force or reset was not carried out, because the release was blocked or suspended: repeat it."
@@ -91,13 +91,13 @@ func Suspend(reason string, until time.Time, spec bool, now time.Time) Request {
 			r.Set[helmv2.AnnotationSuspendUntil] = until.UTC().Format(time.RFC3339)
 		}
 	}
-	r.done = suspended
+	r.done = suspensionProgress
 	return r
 }
 
 // Resume ends a suspension of any kind.
 func Resume(hr *helmv2.HelmRelease, now time.Time) Request {
-	r := Request{token: Token(now), Remove: []string{helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil}, done: settled}
+	r := Request{token: Token(now), Remove: []string{helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil}, done: stateProgress}
 	if hr.Spec.Suspend {
 		no := false
 		r.Suspend = &no
@@ -108,7 +108,7 @@ func Resume(hr *helmv2.HelmRelease, now time.Time) Request {
 // Rollback requests a rollback to a revision, and that the release is held there until a time; zero
 // for no end.
 func Rollback(revision int, until, now time.Time) Request {
-	r := Request{token: Token(now), Set: map[string]string{helmv2.AnnotationRollbackTo: strconv.Itoa(revision)}, done: held}
+	r := Request{token: Token(now), Set: map[string]string{helmv2.AnnotationRollbackTo: strconv.Itoa(revision)}, done: rollbackProgress}
 	if until.IsZero() {
 		r.Remove = []string{helmv2.AnnotationRollbackUntil}
 	} else {
@@ -121,6 +121,6 @@ func Rollback(revision int, until, now time.Time) Request {
 func Test(before *helmv2.HelmRelease, now time.Time) Request {
 	token := Token(now)
 	r := Request{token: token, Set: map[string]string{helmv2.AnnotationTestAt: token}}
-	r.done = func(hr *helmv2.HelmRelease, _ time.Time) Progress { return tested(before, hr, token) }
+	r.done = func(hr *helmv2.HelmRelease, _ time.Time) Progress { return testProgress(before, hr, token) }
 	return r
 }
