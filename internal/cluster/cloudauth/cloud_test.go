@@ -34,7 +34,7 @@ type stub struct {
 	// requested are the requested tokens.
 	requested []string
 	host      string
-	fail      func()
+	fail      func() error
 }
 
 func (s *stub) GetAccessTokenOptionsForCluster(...auth.Option) ([][]auth.Option, error) {
@@ -69,7 +69,9 @@ func (s *stub) NewTokenForServiceAccount(_ context.Context, oidc string, account
 
 func (s *stub) NewRESTConfig(_ context.Context, tokens []auth.Token, _ ...auth.Option) (*auth.RESTConfig, error) {
 	if s.fail != nil {
-		s.fail()
+		if err := s.fail(); err != nil {
+			return nil, err
+		}
 	}
 	return &auth.RESTConfig{Host: s.host, CAData: []byte("theirs"), BearerToken: fmt.Sprint("hidden-", len(tokens)), ExpiresAt: time.Unix(900, 0)}, nil
 }
@@ -86,7 +88,7 @@ func TestGet(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		cluster Cluster
-		fail    func()
+		fail    func() error
 		tokens  []string
 		want    Access
 		wantErr string
@@ -120,9 +122,13 @@ func TestGet(t *testing.T) {
 			reason: "the token of the controller is sent to an address of the cloud only", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "evil:6443"},
 			tokens: []string{`controller [one] "r" "" ""`, `controller [two] "r" "" ""`}, wantErr: "key 'address' differs from the address in the cloud, far:6443",
 		},
+		"Refused": {
+			reason: "the error of the cloud is kept", cluster: Cluster{},
+			fail: func() error { return errors.New("not yours") }, tokens: []string{`controller [one] "" "" ""`, `controller [two] "" "" ""`}, wantErr: "not yours",
+		},
 		"Incomplete": {
 			reason: "a panic of a library is an error", cluster: Cluster{},
-			fail: func() { panic("hidden") }, tokens: []string{`controller [one] "" "" ""`, `controller [two] "" "" ""`}, wantErr: "the answer of the cloud is incomplete",
+			fail: func() error { panic("hidden") }, tokens: []string{`controller [one] "" "" ""`, `controller [two] "" "" ""`}, wantErr: "the answer of the cloud is incomplete",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -520,6 +520,9 @@ postRenderers:
 	if got, err := r.Hook(strings.ReplaceAll(hook, "name: hook", "name: gone")); err != nil || got != "" {
 		t.Errorf("%v, deleted hook is %q", err, got)
 	}
+	if got, err := r.Hook("kind: [Pod"); err == nil {
+		t.Errorf("a hook that cannot be parsed becomes %q", got)
+	}
 	if err := r.Complete(); err != nil {
 		t.Error(err)
 	}
