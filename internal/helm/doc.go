@@ -7,8 +7,7 @@
 //
 // Parts without knowledge of actions are packages of their own: apply creates and updates objects,
 // wait waits for them, storage reads and writes release records, revision checks new ones and
-// resumes interrupted actions, preview renders without storing, and redact removes secrets from
-// texts.
+// resumes interrupted actions, and redact removes secrets from texts.
 //
 // Files, top-down:
 //

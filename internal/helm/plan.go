@@ -22,10 +22,10 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // PlanRequest is the input of a plan besides its job.
@@ -440,13 +440,13 @@ func changedValues(base *helmrelease.Release, text *planning.Text, layers []plan
 	if err := json.Unmarshal(text.Chart, &stored); err != nil {
 		return nil, fmt.Errorf("values of the chart: %w", err)
 	}
-	is, err := chartutil.CoalesceValues(&helmchart.Chart{Metadata: text.Metadata, Values: stored.Values}, preview.Clone(text.Values))
+	is, err := chartutil.CoalesceValues(&helmchart.Chart{Metadata: text.Metadata, Values: stored.Values}, values.CloneMap(text.Values))
 	if err != nil {
 		return nil, fmt.Errorf("values of the chart: %w", err)
 	}
 	was := chartutil.Values{}
 	if base != nil && base.Chart != nil {
-		if was, err = chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config)); err != nil {
+		if was, err = chartutil.CoalesceValues(base.Chart, values.CloneMap(base.Config)); err != nil {
 			return nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
 		}
 	}

@@ -13,24 +13,23 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // preservingUpgrade upgrades to values with preserved ones, and returns the digest that Preserved
 // returned before.
-func preservingUpgrade(t *testing.T, w *world, artifact chart.Artifact, values map[string]any) string {
+func preservingUpgrade(t *testing.T, w *world, artifact chart.Artifact, vals map[string]any) string {
 	t.Helper()
-	before := preview.Clone(values)
-	digest, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), values)
+	before := values.CloneMap(vals)
+	digest, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), vals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, preview.Clone(values)); diff != "" {
+	if diff := cmp.Diff(before, values.CloneMap(vals)); diff != "" {
 		t.Errorf("the caller's values were changed (-want +got):\n%s", diff)
 	}
-	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", values)
+	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", vals)
 	j.Spec.Upgrade.PreserveValues = true
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Fatal(out.Err)
@@ -62,7 +61,7 @@ func TestPreserveValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			artifact := w.chart("1.0.0", note())
-			if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", preview.Clone(tc.was))); out.Err != nil {
+			if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", values.CloneMap(tc.was))); out.Err != nil {
 				t.Fatal(out.Err)
 			}
 			foretold := preservingUpgrade(t, w, artifact, tc.values)

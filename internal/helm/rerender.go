@@ -7,23 +7,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // Rerender renders the chart of a job in the way it was rendered for a stored revision, and
@@ -64,7 +67,7 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 	in.Capabilities = capabilities.Capabilities
 	again := r.again(getter, job)
 	manifest, err := again.rerender(ctx, in, stored)
-	if err != nil || preview.SameObjects(stored.Manifest, manifest) {
+	if err != nil || sameObjects(stored.Manifest, manifest) {
 		return result, err
 	}
 	if capabilities.Incomplete != nil && facts.Capabilities {
@@ -75,7 +78,7 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 	if err != nil {
 		return result, err
 	}
-	result.Unstable = !preview.SameObjects(manifest, other)
+	result.Unstable = !sameObjects(manifest, other)
 	result.Changed = !result.Unstable
 	return result, nil
 }
@@ -116,7 +119,11 @@ func (r *run) rerender(ctx context.Context, in remote.Rendering, stored *helmrel
 	if !in.Install {
 		in.SkipSchemas = r.job.Spec.GetUpgrade().DisableSchemaValidation
 		if r.job.Spec.GetUpgrade().PreserveValues {
-			in.Values, in.Defaults = preview.PreserveAgain(stored, r.job.Values)
+			in.Values = values.PreserveAgain(stored.Config, r.job.Values)
+			if stored.Chart != nil {
+				// The stored chart has the merged values as its defaults.
+				in.Defaults = values.CloneMap(stored.Chart.Values)
+			}
 		}
 	}
 	in.ManifestOnly, in.Timeout = true, rerenderTimeout
@@ -185,4 +192,35 @@ func (r *Runner) Capabilities(getter genericclioptions.RESTClientGetter) (string
 		return "", err
 	}
 	return r.digests.Digest(capabilities.Capabilities), nil
+}
+
+// sameObjects reports whether two manifests contain the same objects. The manifests may differ in
+// their form: another version of a library writes YAML in another form, and that must not cause
+// an upgrade.
+func sameObjects(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first, err := documents(a)
+	if err != nil {
+		return false
+	}
+	second, err := documents(b)
+	return err == nil && slices.Equal(first, second)
+}
+
+// documents returns the documents of a manifest as JSON, sorted, without empty ones.
+func documents(manifest string) ([]string, error) {
+	var all []string
+	for _, text := range releaseutil.SplitManifests(manifest) {
+		raw, err := bounded.Manifest().ToJSON([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		if document := strings.TrimSpace(string(raw)); document != "null" {
+			all = append(all, document)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
 }

@@ -18,11 +18,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 const (
@@ -119,7 +119,7 @@ func (w *world) must(j Job) {
 func (w *world) rerendered(j Job, version int) release.RenderResult {
 	w.t.Helper()
 	w.Requests = nil
-	values := preview.Clone(j.Values)
+	vals := values.CloneMap(j.Values)
 	got, err := w.runner.rerender(w.t.Context(), w.conn, j, version, looking())
 	if err != nil {
 		w.t.Fatal(err)
@@ -127,7 +127,7 @@ func (w *world) rerendered(j Job, version int) release.RenderResult {
 	if len(w.Requests) > 0 {
 		w.t.Errorf("wrote %v", w.Requests)
 	}
-	if diff := cmp.Diff(values, preview.Clone(j.Values)); diff != "" {
+	if diff := cmp.Diff(vals, values.CloneMap(j.Values)); diff != "" {
 		w.t.Errorf("the job's values were changed (-want +got):\n%s", diff)
 	}
 	return got
@@ -208,7 +208,7 @@ func TestRerenderTheSame(t *testing.T) {
 
 // withValues returns the job with a copy of its values, which Helm may change.
 func withValues(j Job) Job {
-	j.Values = preview.Clone(j.Values)
+	j.Values = values.CloneMap(j.Values)
 	return j
 }
 

@@ -18,7 +18,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -178,7 +177,7 @@ func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTCli
 	if !store.Proven(version) {
 		return "", errNotPreserved(base)
 	}
-	return values.Digest(preview.Preserve(base, vals))
+	return values.Digest(values.Preserve(base.Config, vals))
 }
 
 // Stored is the content of Helm's storage that an Operation needs to run a hook.

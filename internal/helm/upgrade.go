@@ -13,10 +13,10 @@ import (
 	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // upgrade returns the settings of an upgrade.
@@ -60,11 +60,11 @@ func (r *run) upgrade(a release.Upgrade) settings {
 // with Helm's option to reuse values. Helm would process the dependencies of the chart before that,
 // without the values that may enable them. It would also change the values of the stored revision,
 // which it stores again.
-func preserveValues(releases *helmstorage.Storage, store *storage.Driver, name string, values map[string]any) (all, defaults map[string]any, err error) {
+func preserveValues(releases *helmstorage.Storage, store *storage.Driver, name string, vals map[string]any) (all, defaults map[string]any, err error) {
 	base, err := preservedRevision(releases, name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		// Helm returns this error as well.
-		return values, nil, nil
+		return vals, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -72,11 +72,11 @@ func preserveValues(releases *helmstorage.Storage, store *storage.Driver, name s
 	if !store.Proven(base.Version) {
 		return nil, nil, errNotPreserved(base)
 	}
-	defaults, err = chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config))
+	defaults, err = chartutil.CoalesceValues(base.Chart, values.CloneMap(base.Config))
 	if err != nil {
 		return nil, nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
 	}
-	return preview.Preserve(base, values), defaults, nil
+	return values.Preserve(base.Config, vals), defaults, nil
 }
 
 // errNotPreserved returns the error of an upgrade that would preserve values of another client.

@@ -38,3 +38,12 @@ func Clone(value any) any {
 	}
 	return value
 }
+
+// CloneMap returns a deep copy of values, which is never nil.
+func CloneMap(values map[string]any) map[string]any {
+	all := make(map[string]any, len(values))
+	for key, value := range values {
+		all[key] = Clone(value)
+	}
+	return all
+}

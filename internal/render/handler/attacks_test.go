@@ -28,7 +28,7 @@ func TestAttacks(t *testing.T) {
 	t.Parallel()
 	pool := worker.New(worker.Options{})
 	t.Cleanup(pool.Close)
-	files, err := filepath.Glob("../../helm/preview/testdata/attacks/*.yaml")
+	files, err := filepath.Glob("testdata/attacks/*.yaml")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d attacks, %v", len(files), err)
 	}

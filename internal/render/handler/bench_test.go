@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/chart/archive"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 	"github.com/pintle-dev/pintle/internal/worker"
 )
@@ -58,10 +57,10 @@ func BenchmarkRender(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				rls, err := preview.Render(preview.Input{
+				rls, err := (&dryRun{
 					Name: in.Release, Namespace: in.Namespace, Install: true, Chart: archive.Copy(parsed), Values: in.Values, Hooks: true,
 					Capabilities: in.Capabilities, Connection: &connection{},
-				})
+				}).run()
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -14,7 +14,6 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/pintle-dev/pintle/internal/chart/archive"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/render/postrender"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 	"github.com/pintle-dev/pintle/internal/values"
@@ -111,7 +110,7 @@ func (w *functions) load(r *remote.Request) (*helmchart.Chart, error) {
 	c := archive.Copy(parsed)
 	c.Metadata.Version = r.Version
 	if r.Defaults != nil {
-		c.Values = preview.Clone(r.Defaults)
+		c.Values = values.CloneMap(r.Defaults)
 	}
 	return c, nil
 }
@@ -180,7 +179,7 @@ func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.As
 	traced := worker.Traced(ctx)
 	if traced && !r.SkipSchemas {
 		if c, err := w.load(r); err == nil {
-			validateSchemas(ctx, c, preview.Clone(r.Values))
+			validateSchemas(ctx, c, values.CloneMap(r.Values))
 		}
 	}
 	rendered, err := w.dryRun(ctx, r, apis, ask, traced)
@@ -211,7 +210,7 @@ func (w *functions) explained(r *remote.Request, failure error) error {
 	if err != nil {
 		return failure
 	}
-	all := preview.Clone(r.Values)
+	all := values.CloneMap(r.Values)
 	if chartutil.ProcessDependenciesWithMerge(c, all) != nil {
 		return failure
 	}
@@ -237,11 +236,11 @@ func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string
 	in := inputOf(r, c, apis)
 	at := &connection{server: r.Server, timeout: r.RequestTimeout, ask: ask}
 	if in.Connection = at; marked {
-		in.Values, at.marks = preview.Clone(r.Values), mark(ctx, c)
+		in.Values, at.marks = values.CloneMap(r.Values), mark(ctx, c)
 		worker.Note(ctx, "processing the values")
 	}
 	in.PostRendering = func() { worker.Note(ctx, "post-rendering") }
-	rls, err := preview.Render(in)
+	rls, err := in.run()
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +258,8 @@ func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string
 }
 
 // inputOf returns the input of a dry run without a connection.
-func inputOf(r *remote.Request, c *helmchart.Chart, apis []string) preview.Input {
-	return preview.Input{
+func inputOf(r *remote.Request, c *helmchart.Chart, apis []string) *dryRun {
+	return &dryRun{
 		Name: r.Release, Namespace: r.Namespace, Install: r.Install, Revision: r.Revision, Chart: c, Values: r.Values,
 		Spec: r.PostRender.Spec(), Hooks: r.Hooks, SkipSchemas: r.SkipSchemas,
 		EnableDNS: r.EnableDNS,

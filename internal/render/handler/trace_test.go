@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/chart/archive"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 	"github.com/pintle-dev/pintle/internal/worker"
 )
@@ -36,7 +35,7 @@ func TestMarks(t *testing.T) {
 	c, notes := archive.Copy(parsed), []string{}
 	at := &connection{marks: mark(t.Context(), c)}
 	at.marks.note = func(note string) { notes = append(notes, note) }
-	rls, err := preview.Render(preview.Input{Name: "app", Namespace: "prod", Install: true, Chart: c, Connection: at, Capabilities: in.Capabilities})
+	rls, err := (&dryRun{Name: "app", Namespace: "prod", Install: true, Chart: c, Connection: at, Capabilities: in.Capabilities}).run()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@
 //
 //	corpus.go         All: the attacks of all groups
 //	archives.go       archives that are no charts, or unpack to too much
-//	templates.go      templates, with those of internal/helm/preview/testdata/attacks
+//	templates.go      templates, with those of internal/render/handler/testdata/attacks
 //	schemas.go        schemas of values
 //	values.go         values of ConfigMaps, Secrets and the spec
 //	postrenderers.go  patches and images

@@ -76,7 +76,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// recordedTemplates returns the templates of internal/helm/preview/testdata/attacks.
+// recordedTemplates returns the templates of internal/render/handler/testdata/attacks.
 func recordedTemplates() []Attack {
 	limits := map[string]Outcome{}
 	for _, group := range []struct {
@@ -95,7 +95,7 @@ func recordedTemplates() []Attack {
 			limits[name] = group.outcome
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(harness.Root(), "internal", "helm", "preview", "testdata", "attacks", "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(harness.Root(), "internal", "render", "handler", "testdata", "attacks", "*.yaml"))
 	must(err)
 	slices.Sort(files)
 	var all []Attack

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package preview
+package handler
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/values"
 )
 
-// Input is the input of Render.
-type Input struct {
+// dryRun is an install or upgrade that writes nothing to the cluster.
+type dryRun struct {
 	// Name and Namespace are those of the release.
 	Name, Namespace string
 	// Install is true for the revision of an install, false for that of an upgrade.
@@ -32,7 +32,7 @@ type Input struct {
 	// it is 1, even if its revision has another number.
 	Revision int
 
-	// Chart belongs to the caller again after Render. Values may be changed.
+	// Chart belongs to the caller again after run. Values may be changed.
 	Chart  *helmchart.Chart
 	Values map[string]any
 	// Spec has the post-renderers and the common metadata.
@@ -52,12 +52,12 @@ type Input struct {
 	PostRendering func()
 }
 
-// Render returns the revision that Helm would make. Helm runs a dry run, stores records in memory,
+// run returns the revision that Helm would make. Helm runs a dry run, stores records in memory,
 // and finds no objects in manifests, since it cannot only render.
 //
 // Templates and schemas are programs without limits, and Go cannot end a goroutine from outside. So
-// Render is called in workers only.
-func Render(in Input) (*helmrelease.Release, error) {
+// it is called in workers only.
+func (in *dryRun) run() (*helmrelease.Release, error) {
 	renderer, err := postrender.NewAction(in.Spec, helmv2.Defaults{})
 	if err != nil {
 		return nil, err
@@ -76,11 +76,11 @@ func Render(in Input) (*helmrelease.Release, error) {
 		Releases: helmstorage.Init(memory), Capabilities: in.Capabilities, RESTClientGetter: in.Connection,
 		KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: func(string, ...any) {},
 	}
-	dryRun := in.upgrade
+	run := in.upgrade
 	if in.Install {
-		dryRun = in.install
+		run = in.install
 	}
-	rls, err := dryRun(config, renderer)
+	rls, err := run(config, renderer)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func checkSchemas(c *helmchart.Chart, all map[string]any) error {
 		return nil
 	}
 	enabled := archive.Copy(c)
-	if chartutil.ProcessDependenciesWithMerge(enabled, Clone(all)) != nil {
+	if chartutil.ProcessDependenciesWithMerge(enabled, values.CloneMap(all)) != nil {
 		return err
 	}
 	return values.CheckSchemas(enabled)
@@ -120,7 +120,7 @@ func (r reported) Run(manifest *bytes.Buffer) (*bytes.Buffer, error) {
 // dryRunOption is the dry run in which templates may read the cluster.
 const dryRunOption = "server"
 
-func (in *Input) install(config *action.Configuration, renderer postrender.Action) (*helmrelease.Release, error) {
+func (in *dryRun) install(config *action.Configuration, renderer postrender.Action) (*helmrelease.Release, error) {
 	i := action.NewInstall(config)
 	i.ReleaseName, i.Namespace = in.Name, in.Namespace
 	i.SkipSchemaValidation = in.SkipSchemas
@@ -130,7 +130,7 @@ func (in *Input) install(config *action.Configuration, renderer postrender.Actio
 }
 
 // upgrade renders an upgrade from a revision of which only the number matters.
-func (in *Input) upgrade(config *action.Configuration, renderer postrender.Action) (*helmrelease.Release, error) {
+func (in *dryRun) upgrade(config *action.Configuration, renderer postrender.Action) (*helmrelease.Release, error) {
 	before := &helmrelease.Release{
 		Name: in.Name, Namespace: in.Namespace, Version: in.Revision - 1, Info: &helmrelease.Info{Status: helmrelease.StatusDeployed},
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package preview
+package values
 
 import (
 	"testing"
@@ -27,9 +27,9 @@ func TestCoalesceIsHelms(t *testing.T) {
 	}
 	for _, values := range samples {
 		for _, kept := range samples {
-			got := Clone(values)
-			coalesce(got, Clone(kept))
-			if diff := cmp.Diff(chartutil.CoalesceTables(Clone(values), Clone(kept)), got); diff != "" {
+			got := CloneMap(values)
+			coalesce(got, CloneMap(kept))
+			if diff := cmp.Diff(chartutil.CoalesceTables(CloneMap(values), CloneMap(kept)), got); diff != "" {
 				t.Errorf("%v over %v (-Helm +ours):\n%s", values, kept, diff)
 			}
 		}
