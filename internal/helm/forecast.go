@@ -78,8 +78,8 @@ func (c *creation) checkPlan(ctx context.Context) error {
 
 // comparePlan returns release.ErrPlanVoid if the changes, or the base revision, are not those of the
 // plan with a digest.
-func comparePlan(p *planning.Content, digest string, base int, found *planning.Changes) error {
-	if plan.Digest(p.Inputs, base, p.Text.Digest(), plan.ChangesDigest(found.Objects, found.CRDs)) != digest {
+func comparePlan(p *planning.Content, digest string, base int, found *plan.Changes) error {
+	if plan.Digest(p.Inputs, base, p.Text.Digest(), found.Digest()) != digest {
 		return release.ErrPlanVoid
 	}
 	return nil
@@ -118,7 +118,7 @@ func checkRemoval(ctx context.Context, r *run) error {
 }
 
 // reinstalled returns the changes of the uninstall of a job and of the install that follows.
-func reinstalled(ctx context.Context, r *run, text *planning.Text, before *removal) (*planning.Changes, error) {
+func reinstalled(ctx context.Context, r *run, text *planning.Text, before *removal) (*plan.Changes, error) {
 	next, err := r.runner.prepare(ctx, r.getter, r.job.creating(), r.redact)
 	if err != nil {
 		return nil, err
@@ -161,17 +161,21 @@ func backOf(r *run, a release.Rollback) (*back, error) {
 }
 
 // changes returns what the rollback would change.
-func (b *back) changes(r *run, redact func(string) string) (*planning.Changes, error) {
+func (b *back) changes(r *run, redact func(string) string) (*plan.Changes, error) {
 	spec := r.job.Spec.GetRollback()
 	f := &apply.Forecast{
 		Client: r.client, Method: apply.NextMethod(r.store, spec.GetServerSideApply(), b.target.Version, b.newest.Version, spec.Force),
 		TakeOwnership: true, Redact: redact,
 	}
 	r.client.Leftovers.BeforeRevision(b.newest.Version + 1)
-	return planning.Created(f, planning.Creation{
-		Base: b.newest.Manifest, Text: b.text, Policy: helmv2.CRDsSkip, Hooks: !spec.DisableHooks,
+	creation := apply.Creation{
+		Base: b.newest.Manifest, Next: b.text.Manifest, Policy: helmv2.CRDsSkip,
 		Event: helmrelease.HookPreRollback, After: helmrelease.HookPostRollback,
-	})
+	}
+	if !spec.DisableHooks {
+		creation.Hooks = b.text.Hooks
+	}
+	return f.Create(creation)
 }
 
 // checkRollbackPlan is checkPlan for a rollback.
@@ -235,7 +239,7 @@ func (c *creation) readBase(before *removal) error {
 }
 
 // forecast returns what the install or upgrade would change.
-func (c *creation) forecast(ctx context.Context, text *planning.Text, before *removal, redact func(string) string) (*planning.Changes, error) {
+func (c *creation) forecast(ctx context.Context, text *planning.Text, before *removal, redact func(string) string) (*plan.Changes, error) {
 	namespace, err := c.newNamespace(ctx)
 	if err != nil {
 		return nil, err
@@ -249,9 +253,12 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 		// The first attempt is refused, which those want to know who compare.
 		NewNamespace: namespace, RefuseDenials: c.all || c.job.Desired.RefusesDenials(), Redact: redact,
 	}
-	creation := planning.Creation{
-		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event, After: c.after(),
+	creation := apply.Creation{
+		Next: text.Manifest, CRDs: text.Files(), Policy: c.crds, CRDsServerSide: crdsServerSide, Event: c.event, After: c.after(),
 		CheckAll: c.gate.Newest > 0 && !c.gate.Worked || c.store.Unproven(), All: c.all,
+	}
+	if c.hooks {
+		creation.Hooks = text.Hooks
 	}
 	if c.base != nil {
 		creation.Base = c.base.Manifest
@@ -261,7 +268,7 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 		creation.Uninstalled = before.changes
 	}
 	c.client.Leftovers.BeforeRevision(c.gate.Newest + 1)
-	return planning.Created(f, creation)
+	return f.Create(creation)
 }
 
 // crdsServerSide reports whether CRDs that exist are applied on the server.
@@ -298,7 +305,7 @@ type removal struct {
 	target release.Target
 	// release is the newest revision; nil if there is none.
 	release *helmrelease.Release
-	changes *planning.Changes
+	changes *plan.Changes
 	deleted kube.ResourceList
 }
 
@@ -313,7 +320,7 @@ func (r *removal) of() *helmrelease.Release {
 // removalOf returns what the uninstall of a job would change. It reads past the gate, which would begin
 // or resume the attempt.
 func removalOf(r *run) (*removal, error) {
-	found := &removal{target: r.job.target(), changes: &planning.Changes{}}
+	found := &removal{target: r.job.target(), changes: &plan.Changes{}}
 	if err := r.store.ListLive(); err != nil {
 		return nil, err
 	}
@@ -329,6 +336,6 @@ func removalOf(r *run) (*removal, error) {
 	if r.job.Spec.GetUninstall().DisableHooks {
 		hooks = nil
 	}
-	found.changes, found.deleted, err = planning.Uninstalled(&apply.Forecast{Client: r.client}, last.Manifest, hooks)
+	found.changes, found.deleted, err = (&apply.Forecast{Client: r.client}).Uninstall(last.Manifest, hooks)
 	return found, err
 }

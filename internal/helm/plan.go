@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,10 +17,12 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
@@ -137,7 +140,7 @@ func (p *planner) failed(err error) error {
 func (p *planner) compute(ctx context.Context) (err error) {
 	defer p.recover(ctx, &err)
 	action := p.request.Action
-	p.facts = plan.Facts{Identity: plan.Identity{Inputs: p.request.Inputs}, Action: action, Redact: p.text, Literal: p.literal}
+	p.facts = plan.Facts{Inputs: p.request.Inputs, Action: action, Redact: p.text, Literal: p.literal}
 	p.content = planning.Content{Action: action, Inputs: p.request.Inputs}
 	var before *removal
 	if action == v1alpha1.PlanRollback {
@@ -154,7 +157,7 @@ func (p *planner) compute(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.content.Base, p.content.Changes = p.facts.Base, plan.ChangesDigest(p.facts.Changes, p.facts.CRDs)
+	p.content.Base, p.content.Changes = p.facts.Base, p.facts.Changes.Digest()
 	p.facts.Text = p.content.Text.Digest()
 	return nil
 }
@@ -206,7 +209,7 @@ func (p *planner) restore(ctx context.Context, version int) (err error) {
 	if err != nil {
 		return err
 	}
-	p.set(found)
+	p.facts.Changes = *found
 	p.facts.From, p.facts.To = revisionOf(c.base), revisionOf(stored)
 	return nil
 }
@@ -246,7 +249,28 @@ func (p *planner) literal(name string) bool {
 	if p.templates == nil {
 		p.templates = p.allTemplates()
 	}
-	return name != "" && slices.ContainsFunc(p.templates, func(f *helmchart.File) bool { return planning.HasName(f.Data, name) })
+	return name != "" && slices.ContainsFunc(p.templates, func(f *helmchart.File) bool { return hasName(f.Data, name) })
+}
+
+// hasName reports whether a text contains a name that is no part of a longer one.
+func hasName(text []byte, name string) bool {
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		begin := from + i
+		end := begin + len(name)
+		if (begin == 0 || !inName(text[begin-1])) && (end == len(text) || !inName(text[end])) {
+			return true
+		}
+		from = begin + 1
+	}
+}
+
+// inName reports whether names of objects contain a character.
+func inName(c byte) bool {
+	return c == '-' || c == '.' || c == ':' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // allTemplates returns the templates of the charts before and after the action.
@@ -264,12 +288,6 @@ func (p *planner) allTemplates() []*helmchart.File {
 	return all
 }
 
-// set sets the changes of the plan.
-func (p *planner) set(c *planning.Changes) {
-	f := &p.facts
-	f.Changes, f.CRDs, f.Unchanged, f.Images, f.Warnings, f.Undefined = c.Objects, c.CRDs, c.Unchanged, c.Images, c.Warnings, c.Undefined
-}
-
 // remove computes the changes of the uninstall.
 func (p *planner) remove(ctx context.Context) (*removal, error) {
 	run, err := p.prepare(ctx, p.getter, p.job, p.redact)
@@ -283,10 +301,10 @@ func (p *planner) remove(ctx context.Context) (*removal, error) {
 	}
 	p.former.SetRevision(before.release)
 	p.other = before.release
-	p.set(before.changes)
+	p.facts.Changes = *before.changes
 	p.facts.From, p.facts.Base = revisionOf(before.release), before.release.Version
 	if !p.job.Spec.GetUninstall().DisableHooks {
-		p.facts.Hooks = planning.HooksOf(before.release.Hooks, helmrelease.HookPreDelete, helmrelease.HookPostDelete)
+		p.facts.Hooks = hooksFor(before.release.Hooks, helmrelease.HookPreDelete, helmrelease.HookPostDelete)
 	}
 	return before, nil
 }
@@ -311,11 +329,11 @@ func (p *planner) rollBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.set(changes)
+	p.facts.Changes = *changes
 	p.content.Text = found.text
 	p.facts.From, p.facts.To, p.facts.Base = revisionOf(found.newest), revisionOf(found.target), found.newest.Version
 	if !run.job.Spec.GetRollback().DisableHooks {
-		p.facts.Hooks = planning.HooksOf(found.text.Hooks, helmrelease.HookPreRollback, helmrelease.HookPostRollback)
+		p.facts.Hooks = hooksFor(found.text.Hooks, helmrelease.HookPreRollback, helmrelease.HookPostRollback)
 	}
 	return nil
 }
@@ -341,7 +359,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	if err != nil {
 		return err
 	}
-	p.set(found)
+	p.facts.Changes = *found
 	if before == nil {
 		p.facts.From, p.facts.Base = revisionOf(c.base), c.gate.Newest
 	}
@@ -350,7 +368,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 		Chart: run.job.Desired.Chart.Name + "@" + run.job.Desired.Chart.Version, AppVersion: text.Metadata.AppVersion, Source: run.job.Desired.SourceRevision,
 	}
 	if c.hooks {
-		p.facts.Hooks = append(p.facts.Hooks, planning.HooksOf(text.Hooks, c.event, c.after())...)
+		p.facts.Hooks = append(p.facts.Hooks, hooksFor(text.Hooks, c.event, c.after())...)
 	}
 	p.facts.Values, err = changedValues(p.base, text, p.request.Layers)
 	return err
@@ -408,6 +426,32 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 		return nil, err
 	}
 	return planning.TextOf(c.rendered, c.chart.Values, c.files.Files), nil
+}
+
+// hooksFor returns the hooks that run for some events.
+func hooksFor(hooks []*helmrelease.Hook, events ...helmrelease.HookEvent) []v1alpha1.PlanHook {
+	var all []v1alpha1.PlanHook
+	for _, h := range hooks {
+		var of []string
+		for _, e := range h.Events {
+			if slices.Contains(events, e) {
+				of = append(of, e.String())
+			}
+		}
+		if len(of) > 0 {
+			all = append(all, v1alpha1.PlanHook{APIVersion: apiVersionOf(h), Kind: h.Kind, Name: h.Name, Events: of})
+		}
+	}
+	return all
+}
+
+// apiVersionOf returns the API version of a hook; empty if its manifest cannot be parsed.
+func apiVersionOf(h *helmrelease.Hook) string {
+	var o metav1.TypeMeta
+	if bounded.Manifest().Unmarshal([]byte(h.Manifest), &o) != nil {
+		return ""
+	}
+	return o.APIVersion
 }
 
 // revisionOf returns the description of a stored revision; nil if there is none.

@@ -12,25 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
 
-// Identity is the content that the digest of a plan covers.
-type Identity struct {
-	// Inputs is the digest of the inputs.
-	Inputs string
-	// Base is the number of the base revision; 0 if there is none.
-	Base int
-	// Text is the digest of the rendered text; see DigestOf.
-	Text string
-	// Changes are all changes, and CRDs those of the CRDs in the chart's crds folders.
-	Changes, CRDs []v1alpha1.PlanChange
-}
-
-// Digest returns the digest of a plan as sha256:<hex>. Of the changes, it covers the objects, the
-// kinds of change and the paths of fields, but no values and no texts of the API server.
-func (i Identity) Digest() string {
-	return Digest(i.Inputs, i.Base, i.Text, ChangesDigest(i.Changes, i.CRDs))
-}
-
-// Digest returns the digest of a plan with the given digest of its changes.
+// Digest returns the digest of a plan as sha256:<hex>, from the digests of its inputs, its text and its
+// changes, and the number of the base revision; 0 if there is none.
 func Digest(inputs string, base int, text, changes string) string {
 	return DigestOf(struct {
 		Inputs  string `json:"inputs"`
@@ -40,9 +23,10 @@ func Digest(inputs string, base int, text, changes string) string {
 	}{inputs, base, text, changes})
 }
 
-// ChangesDigest returns the digest of changes, which does not depend on their order.
-func ChangesDigest(changes, crds []v1alpha1.PlanChange) string {
-	return DigestOf([][]change{canonical(changes), canonical(crds)})
+// Digest returns the digest of changes, which does not depend on their order. It covers the objects, the
+// kinds of change and the paths of fields, but no values and no texts of the API server.
+func (c *Changes) Digest() string {
+	return DigestOf([][]change{canonical(c.Objects), canonical(c.CRDs)})
 }
 
 // change is the part of a change that the digest covers.

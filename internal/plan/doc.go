@@ -6,7 +6,7 @@
 //
 // Files, top-down:
 //
-//	plan.go    Build: order, summary and redaction of a plan
+//	plan.go    Changes, and Build: order, summary and redaction of a plan
 //	limits.go  limits of the size of a plan
 //	digest.go  the digest that is approved
 //	values.go  Values: the changed keys of values, and the layers that set them

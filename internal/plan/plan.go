@@ -18,26 +18,39 @@ import (
 // something else, such that a policy may decide otherwise.
 const Version = 2
 
-// Facts are the input of a plan.
-type Facts struct {
-	Identity
-
-	Action v1alpha1.PlanAction
-	// From is the base revision, nil if there is none. To is the new revision, nil for an uninstall.
-	From, To *v1alpha1.PlanRevision
+// Changes is what an action would change.
+type Changes struct {
+	// Objects are all changes but those of the CRDs in the chart's crds folders.
+	Objects, CRDs []v1alpha1.PlanChange
 	// Unchanged is the number of objects that the action does not change.
 	Unchanged int
-	Values    []v1alpha1.PlanValue
 	Images    []v1alpha1.PlanImage
-	Hooks     []v1alpha1.PlanHook
 	Warnings  []string
 	// Undefined are the kinds whose CRDs are deleted, and with them all objects of these kinds.
 	Undefined []apischema.GroupKind
+}
+
+// Facts are the input of a plan.
+type Facts struct {
+	Changes
+
+	// Inputs and Text are the digests of the inputs and of the rendered text, and Base is the number of
+	// the base revision; 0 if there is none.
+	Inputs, Text string
+	Base         int
+	Action       v1alpha1.PlanAction
+	// From is the base revision, nil if there is none. To is the new revision, nil for an uninstall.
+	From, To *v1alpha1.PlanRevision
+	Values   []v1alpha1.PlanValue
+	Hooks    []v1alpha1.PlanHook
 	// Redact removes secrets from a text; nil removes nothing. Literal reports whether a name stands
 	// in the text of the chart, so that it is no secret; nil reports that none does.
 	Redact  func(string) string
 	Literal func(name string) bool
 }
+
+// Digest returns the digest of the plan.
+func (f *Facts) Digest() string { return Digest(f.Inputs, f.Base, f.Text, f.Changes.Digest()) }
 
 // Plan is the result of Build.
 type Plan struct {
@@ -51,7 +64,7 @@ type Plan struct {
 // What policies decide depends on neither Redact nor the limits.
 func Build(f Facts) Plan {
 	r := redactor{f.Redact, f.Literal}
-	changes, crds := r.changes(f.Changes), r.changes(f.CRDs)
+	changes, crds := r.changes(f.Objects), r.changes(f.CRDs)
 	sortChanges(changes)
 	sortChanges(crds)
 	all := slices.Concat(changes, crds)

@@ -27,17 +27,17 @@ func planned(kind, name string, of v1alpha1.ChangeKind, fields ...v1alpha1.PlanF
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	f := Facts{
-		Action: v1alpha1.PlanUpgrade, Unchanged: 4,
-		Identity: Identity{
-			Inputs: "i", Base: 2,
-			Changes: []v1alpha1.PlanChange{
+		Action: v1alpha1.PlanUpgrade, Inputs: "i", Base: 2,
+		Changes: Changes{
+			Unchanged: 4,
+			Objects: []v1alpha1.PlanChange{
 				planned("Service", "b", v1alpha1.ChangeUpdate), planned("Service", "a", v1alpha1.ChangeReplace),
 				planned("Pod", "c", v1alpha1.ChangeRefused), planned("Secret", "d", v1alpha1.ChangeDelete), planned("Pod", "e", v1alpha1.ChangeCreate),
 			},
 			CRDs: []v1alpha1.PlanChange{planned("CustomResourceDefinition", "f", v1alpha1.ChangeCreate)},
 		},
 	}
-	before := slices.Clone(f.Changes)
+	before := slices.Clone(f.Objects)
 	p := Build(f)
 	var got []string
 	for _, c := range p.All {
@@ -53,7 +53,7 @@ func TestBuild(t *testing.T) {
 	if p.Status.Summary != want {
 		t.Errorf("summary %+v, want %+v", p.Status.Summary, want)
 	}
-	if diff := cmp.Diff(before, f.Changes); diff != "" {
+	if diff := cmp.Diff(before, f.Objects); diff != "" {
 		t.Errorf("the facts have changed: %s", diff)
 	}
 	if p.Status.Digest != f.Digest() || p.Status.Inputs != "i" || p.Status.Action != v1alpha1.PlanUpgrade || p.Status.Omitted != 0 {
@@ -64,51 +64,53 @@ func TestBuild(t *testing.T) {
 // TestDigest: a digest depends on all that is approved, and on no value and no order.
 func TestDigest(t *testing.T) {
 	t.Parallel()
-	identity := func(edit func(*Identity)) string {
-		i := Identity{
+	digest := func(edit func(*Facts)) string {
+		f := Facts{
 			Inputs: "inputs", Base: 3, Text: "text",
-			Changes: []v1alpha1.PlanChange{
-				planned("Service", "a", v1alpha1.ChangeUpdate, v1alpha1.PlanField{Path: ".a", From: "1"}, v1alpha1.PlanField{Path: ".b", To: "2"}),
-				planned("Pod", "b", v1alpha1.ChangeDelete),
+			Changes: Changes{
+				Objects: []v1alpha1.PlanChange{
+					planned("Service", "a", v1alpha1.ChangeUpdate, v1alpha1.PlanField{Path: ".a", From: "1"}, v1alpha1.PlanField{Path: ".b", To: "2"}),
+					planned("Pod", "b", v1alpha1.ChangeDelete),
+				},
+				CRDs: []v1alpha1.PlanChange{planned("CustomResourceDefinition", "c", v1alpha1.ChangeCreate)},
 			},
-			CRDs: []v1alpha1.PlanChange{planned("CustomResourceDefinition", "c", v1alpha1.ChangeCreate)},
 		}
 		if edit != nil {
-			edit(&i)
+			edit(&f)
 		}
-		return i.Digest()
+		return f.Digest()
 	}
-	base := identity(nil)
+	base := digest(nil)
 	if !strings.HasPrefix(base, "sha256:") || len(base) != len("sha256:")+64 {
 		t.Errorf("digest %s", base)
 	}
-	for name, edit := range map[string]func(*Identity){
-		"Inputs":    func(i *Identity) { i.Inputs = "others" },
-		"Base":      func(i *Identity) { i.Base = 4 },
-		"Text":      func(i *Identity) { i.Text = "other" },
-		"Kind":      func(i *Identity) { i.Changes[0].Kind = "Ingress" },
-		"Version":   func(i *Identity) { i.Changes[0].APIVersion = "v2" },
-		"Name":      func(i *Identity) { i.Changes[0].Name = "z" },
-		"Namespace": func(i *Identity) { i.Changes[0].Namespace = "z" },
-		"Change":    func(i *Identity) { i.Changes[0].Change = v1alpha1.ChangeReplace },
-		"Path":      func(i *Identity) { i.Changes[0].Fields[0].Path = ".c" },
-		"LessPaths": func(i *Identity) { i.Changes[0].Fields = i.Changes[0].Fields[:1] },
-		"Less":      func(i *Identity) { i.Changes = i.Changes[:1] },
-		"CRD":       func(i *Identity) { i.CRDs = nil },
-		"NoCRD":     func(i *Identity) { i.Changes, i.CRDs = append(i.Changes, i.CRDs...), nil },
+	for name, edit := range map[string]func(*Facts){
+		"Inputs":    func(f *Facts) { f.Inputs = "others" },
+		"Base":      func(f *Facts) { f.Base = 4 },
+		"Text":      func(f *Facts) { f.Text = "other" },
+		"Kind":      func(f *Facts) { f.Objects[0].Kind = "Ingress" },
+		"Version":   func(f *Facts) { f.Objects[0].APIVersion = "v2" },
+		"Name":      func(f *Facts) { f.Objects[0].Name = "z" },
+		"Namespace": func(f *Facts) { f.Objects[0].Namespace = "z" },
+		"Change":    func(f *Facts) { f.Objects[0].Change = v1alpha1.ChangeReplace },
+		"Path":      func(f *Facts) { f.Objects[0].Fields[0].Path = ".c" },
+		"LessPaths": func(f *Facts) { f.Objects[0].Fields = f.Objects[0].Fields[:1] },
+		"Less":      func(f *Facts) { f.Objects = f.Objects[:1] },
+		"CRD":       func(f *Facts) { f.CRDs = nil },
+		"NoCRD":     func(f *Facts) { f.Objects, f.CRDs = append(f.Objects, f.CRDs...), nil },
 	} {
-		if identity(edit) == base {
+		if digest(edit) == base {
 			t.Errorf("%s: the digest does not change", name)
 		}
 	}
-	for name, edit := range map[string]func(*Identity){
-		"Order":      func(i *Identity) { slices.Reverse(i.Changes) },
-		"FieldOrder": func(i *Identity) { slices.Reverse(i.Changes[0].Fields) },
-		"Values":     func(i *Identity) { i.Changes[0].Fields[0].From, i.Changes[0].Fields[0].TakenFrom = "5", "someone" },
-		"Content":    func(i *Identity) { i.CRDs[0].Fields = []v1alpha1.PlanField{{Path: ".spec", To: "{}"}} },
-		"Reason":     func(i *Identity) { i.Changes[1].Reason = "a text of the API server" },
+	for name, edit := range map[string]func(*Facts){
+		"Order":      func(f *Facts) { slices.Reverse(f.Objects) },
+		"FieldOrder": func(f *Facts) { slices.Reverse(f.Objects[0].Fields) },
+		"Values":     func(f *Facts) { f.Objects[0].Fields[0].From, f.Objects[0].Fields[0].TakenFrom = "5", "someone" },
+		"Content":    func(f *Facts) { f.CRDs[0].Fields = []v1alpha1.PlanField{{Path: ".spec", To: "{}"}} },
+		"Reason":     func(f *Facts) { f.Objects[1].Reason = "a text of the API server" },
 	} {
-		if identity(edit) != base {
+		if digest(edit) != base {
 			t.Errorf("%s: the digest changes", name)
 		}
 	}
@@ -124,14 +126,14 @@ func TestLimits(t *testing.T) {
 	}
 	f := Facts{}
 	for i := range 500 {
-		f.Changes = append(f.Changes, planned("ConfigMap", fmt.Sprint("c", i), v1alpha1.ChangeUpdate, many...))
+		f.Objects = append(f.Objects, planned("ConfigMap", fmt.Sprint("c", i), v1alpha1.ChangeUpdate, many...))
 		f.CRDs = append(f.CRDs, planned("CustomResourceDefinition", fmt.Sprint("d", i), v1alpha1.ChangeUpdate, many...))
 		f.Values = append(f.Values, v1alpha1.PlanValue{Key: strings.Repeat("k", 3000)})
 		f.Images = append(f.Images, v1alpha1.PlanImage{Object: "o", From: strings.Repeat("k", 3000)})
 		f.Hooks = append(f.Hooks, v1alpha1.PlanHook{Name: strings.Repeat("k", 3000)})
 		f.Warnings = append(f.Warnings, strings.Repeat("k", 3000))
 	}
-	f.Changes = append(f.Changes, planned("Secret", "z", v1alpha1.ChangeDelete))
+	f.Objects = append(f.Objects, planned("Secret", "z", v1alpha1.ChangeDelete))
 	p := Build(f)
 	raw, err := json.Marshal(p.Status)
 	if err != nil {
@@ -152,7 +154,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("omitted %d of which %d are shown", s.Omitted, shown)
 	}
 	// One that is too large makes room for those behind it.
-	one := Build(Facts{Identity: Identity{Changes: []v1alpha1.PlanChange{planned("A", "a", v1alpha1.ChangeUpdate, many...), planned("B", "b", v1alpha1.ChangeUpdate)}}})
+	one := Build(Facts{Changes: Changes{Objects: []v1alpha1.PlanChange{planned("A", "a", v1alpha1.ChangeUpdate, many...), planned("B", "b", v1alpha1.ChangeUpdate)}}})
 	if len(one.Status.Changes) != 2 || one.Status.Omitted != 10 {
 		t.Errorf("%d changes, omitted %d", len(one.Status.Changes), one.Status.Omitted)
 	}
@@ -166,7 +168,7 @@ func TestMetadataLast(t *testing.T) {
 		fields = append(fields, v1alpha1.PlanField{Path: fmt.Sprint(".metadata.annotations.", i)})
 	}
 	fields = append(fields, v1alpha1.PlanField{Path: ".spec.template.spec.hostNetwork", To: "true"})
-	p := Build(Facts{Identity: Identity{Changes: []v1alpha1.PlanChange{planned("Deployment", "web", v1alpha1.ChangeUpdate, fields...)}}})
+	p := Build(Facts{Changes: Changes{Objects: []v1alpha1.PlanChange{planned("Deployment", "web", v1alpha1.ChangeUpdate, fields...)}}})
 	if got := p.Status.Changes[0].Fields[0].Path; got != ".spec.template.spec.hostNetwork" {
 		t.Errorf("the first field is %s", got)
 	}
@@ -189,7 +191,7 @@ func FuzzRedaction(f *testing.F) {
 				APIVersion: "v1", Kind: "Service", Namespace: text, Name: text, Reason: text, Change: v1alpha1.ChangeReplace,
 				Fields: []v1alpha1.PlanField{{Path: text, From: text, To: text, TakenFrom: text}},
 			}
-			facts.Changes, facts.CRDs = append(facts.Changes, c), append(facts.CRDs, c)
+			facts.Objects, facts.CRDs = append(facts.Objects, c), append(facts.CRDs, c)
 			facts.Values = append(facts.Values, v1alpha1.PlanValue{Key: text, Layer: text})
 			facts.Images = append(facts.Images, v1alpha1.PlanImage{Object: "Service/" + text, Container: text, From: text, To: text})
 			facts.Hooks = append(facts.Hooks, v1alpha1.PlanHook{APIVersion: "v1", Kind: "Service", Name: text, Events: []string{text}})
@@ -215,8 +217,8 @@ func TestKinds(t *testing.T) {
 	c := planned("PersistentVolumeClaim", "data", v1alpha1.ChangeDelete)
 	hook := v1alpha1.PlanHook{APIVersion: "batch/v1", Kind: "Job", Name: "batch"}
 	p := Build(Facts{
-		Identity: Identity{Changes: []v1alpha1.PlanChange{c}}, Hooks: []v1alpha1.PlanHook{hook},
-		Images:  []v1alpha1.PlanImage{{Object: "PersistentVolumeClaim/secret"}},
+		Changes: Changes{Objects: []v1alpha1.PlanChange{c}, Images: []v1alpha1.PlanImage{{Object: "PersistentVolumeClaim/secret"}}},
+		Hooks:   []v1alpha1.PlanHook{hook},
 		Redact:  func(string) string { return "***" },
 		Literal: func(name string) bool { return name == "data" || name == "batch" },
 	})
@@ -235,12 +237,12 @@ func TestKinds(t *testing.T) {
 // TestRemovals: removals are complete, whatever the number of changes.
 func TestRemovals(t *testing.T) {
 	t.Parallel()
-	f := Facts{Undefined: []apischema.GroupKind{{Group: "example.com", Kind: "Widget"}}}
+	f := Facts{Changes: Changes{Undefined: []apischema.GroupKind{{Group: "example.com", Kind: "Widget"}}}}
 	for i := range 500 {
-		f.Changes = append(f.Changes, planned("ConfigMap", fmt.Sprint("c", i), v1alpha1.ChangeDelete))
+		f.Objects = append(f.Objects, planned("ConfigMap", fmt.Sprint("c", i), v1alpha1.ChangeDelete))
 	}
 	f.CRDs = []v1alpha1.PlanChange{planned("CustomResourceDefinition", "d", v1alpha1.ChangeReplace)}
-	f.Changes = append(f.Changes, planned("Service", "s", v1alpha1.ChangeUpdate), planned("PersistentVolumeClaim", "z", v1alpha1.ChangeDelete))
+	f.Objects = append(f.Objects, planned("Service", "s", v1alpha1.ChangeUpdate), planned("PersistentVolumeClaim", "z", v1alpha1.ChangeDelete))
 	want := []v1alpha1.PlanRemoval{
 		{Kind: "ConfigMap", Change: v1alpha1.ChangeDelete, Destructive: true, Name: "c0", Count: 500},
 		{Kind: "PersistentVolumeClaim", Change: v1alpha1.ChangeDelete, Destructive: true, Name: "z", Count: 1},

@@ -87,7 +87,7 @@ func FuzzSecret(f *testing.F) {
 			if i == at {
 				kind = "PersistentVolumeClaim"
 			}
-			facts.Changes = append(facts.Changes, v1alpha1.PlanChange{
+			facts.Objects = append(facts.Objects, v1alpha1.PlanChange{
 				APIVersion: "v1", Kind: kind, Name: strings.Repeat("data-", int(i%50)) + secret, Change: v1alpha1.ChangeDelete, Destructive: true,
 			})
 		}

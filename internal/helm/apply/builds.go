@@ -131,7 +131,7 @@ func (b *builds) begin() {
 // revise stores the differences of the new revision, whose objects were built last.
 func (b *builds) revise() {
 	b.revised = b.changed
-	b.log.SetImages(ImageChanges(contentOf(b.previous), contentOf(b.last)))
+	b.log.SetImages(imageChanges(contentOf(b.previous), contentOf(b.last)))
 }
 
 // counts returns how many objects of the new revision a request has created or changed.

@@ -255,8 +255,8 @@ func ServedKinds(crd *unstructured.Unstructured) []apischema.GroupVersionKind {
 	return kinds
 }
 
-// DefinedKind returns the kind that an object defines; false if it is no CRD.
-func DefinedKind(info *resource.Info) (apischema.GroupKind, bool) {
+// kindDefinedBy returns the kind that an object defines; false if it is no CRD.
+func kindDefinedBy(info *resource.Info) (apischema.GroupKind, bool) {
 	crd, ok := info.Object.(*unstructured.Unstructured)
 	if !ok || info.Mapping.GroupVersionKind.Kind != CRDKind {
 		return apischema.GroupKind{}, false

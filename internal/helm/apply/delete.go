@@ -156,7 +156,7 @@ func (d *deletion) remapped(info *resource.Info, send func() error) error {
 // undefine records that an object which defines kinds is deleted. The cluster deletes their objects.
 func (d *deletion) undefine(info *resource.Info) {
 	var names []string
-	if kind, defines := DefinedKind(info); defines {
+	if kind, defines := kindDefinedBy(info); defines {
 		names = append(names, kind.String())
 	}
 	names = append(names, apisIn(kube.ResourceList{info})...)
@@ -238,7 +238,7 @@ func (d *deletion) whyProtected(info *resource.Info) string {
 		return ""
 	}
 	why := d.keeps(info.Mapping.GroupVersionKind.GroupKind(), info.Name, v1alpha1.ChangeDelete)
-	if kind, defines := DefinedKind(info); defines && why == "" {
+	if kind, defines := kindDefinedBy(info); defines && why == "" {
 		why = d.keeps(kind, "", v1alpha1.ChangeDelete)
 	}
 	return why

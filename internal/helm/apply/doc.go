@@ -8,7 +8,8 @@
 // Files, top-down:
 //
 //	client.go        Client, which implements Helm's kube.Interface
-//	forecast.go      what an action would do to objects, for plans
+//	changes.go       what an action would change, for plans and diffs
+//	forecast.go      what an action would do to an object
 //	target.go        the check of a target before a release moves there
 //	crds.go          the CRDs of a chart: create, replace, wait until they are served
 //	preflight.go     dry runs of a new revision, and their results

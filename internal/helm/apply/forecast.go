@@ -49,8 +49,8 @@ type Forecast struct {
 	deleted map[objectKey]bool
 }
 
-// State is an object in the cluster, and what an action would do to it.
-type State struct {
+// state is an object in the cluster, and what an action would do to it.
+type state struct {
 	Info *resource.Info
 	// Live is nil if the object does not exist, or could not be read.
 	Live *unstructured.Unstructured
@@ -64,9 +64,9 @@ type State struct {
 	Refused, Unknown, Kept string
 }
 
-// Parse returns the objects of the manifest of a new revision. Unserved are those whose kinds the
+// parse returns the objects of the manifest of a new revision. Unserved are those whose kinds the
 // API server will serve because of CRDs, and does not serve yet.
-func (f *Forecast) Parse(manifest string, crds kube.ResourceList) (list kube.ResourceList, unserved []release.Object, err error) {
+func (f *Forecast) parse(manifest string, crds kube.ResourceList) (list kube.ResourceList, unserved []release.Object, err error) {
 	f.expectations = newExpectations()
 	for _, info := range crds {
 		f.expectations.ship(info.Object)
@@ -113,13 +113,13 @@ func (f *Forecast) withoutUnserved(manifest string) (rest string, unserved []rel
 	return strings.Join(kept, "\n---\n"), unserved, nil
 }
 
-// ParseStored returns the objects of the manifest of a stored revision.
-func (f *Forecast) ParseStored(manifest string) (kube.ResourceList, error) {
+// parseStored returns the objects of the manifest of a stored revision.
+func (f *Forecast) parseStored(manifest string) (kube.ResourceList, error) {
 	return f.builder.parse(strings.NewReader(manifest), stored)
 }
 
-// ParseCRDs returns the CRDs in the crds folders of a chart.
-func (f *Forecast) ParseCRDs(files []helmchart.CRD) (kube.ResourceList, error) {
+// parseCRDs returns the CRDs in the crds folders of a chart.
+func (f *Forecast) parseCRDs(files []helmchart.CRD) (kube.ResourceList, error) {
 	var crds kube.ResourceList
 	for _, file := range files {
 		list, err := f.builder.parse(bytes.NewReader(file.File.Data), wanted)
@@ -131,22 +131,17 @@ func (f *Forecast) ParseCRDs(files []helmchart.CRD) (kube.ResourceList, error) {
 	return crds, nil
 }
 
-// ExpectHooks adds the hooks that run for an event before the objects are applied.
-func (f *Forecast) ExpectHooks(hooks []*helmrelease.Hook, event helmrelease.HookEvent) {
-	f.expectations.expectHooks(hooks, event)
-}
-
-// ReplacedByHooks returns the live objects that hooks which run for some events would replace, and that
+// replacedByHooks returns the live objects that hooks which run for some events would replace, and that
 // no hook has made. The action deletes those in deleted itself.
-func (f *Forecast) ReplacedByHooks(hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) ([]HookTarget, error) {
-	found, err := f.HookTargets.Find(hooks, deleted, events...)
+func (f *Forecast) replacedByHooks(hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) ([]HookTarget, error) {
+	found, err := f.HookTargets.find(hooks, deleted, events...)
 	return slices.DeleteFunc(found, func(t HookTarget) bool { return f.deleted[keyOf(t.Info)] }), err
 }
 
-// Changes returns the objects of next that previous does not contain in the same form, or all, each with
-// the object of previous; nil if there is none. The objects of both must be in the form in which Parse
-// and ParseStored returned them.
-func (f *Forecast) Changes(previous, next kube.ResourceList, all bool) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
+// changed returns the objects of next that previous does not contain in the same form, or all, each with
+// the object of previous; nil if there is none. The objects of both must be in the form in which parse
+// and parseStored returned them.
+func (f *Forecast) changed(previous, next kube.ResourceList, all bool) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
 	align(previous, next)
 	list, original = next, map[*resource.Info]runtime.Object{}
 	if !all {
@@ -160,35 +155,35 @@ func (f *Forecast) Changes(previous, next kube.ResourceList, all bool) (list kub
 	return list, original
 }
 
-// Apply returns the states of objects of a new revision: one read and one dry run for each. Objects
+// applyAll returns the states of objects of a new revision: one read and one dry run for each. Objects
 // are checked for other owners if original does not contain them, or if all is true. An error means
 // that a server did not decide.
-func (f *Forecast) Apply(list kube.ResourceList, original map[*resource.Info]runtime.Object, all bool) ([]State, error) {
-	return f.each(list, func(info *resource.Info) (State, error) {
+func (f *Forecast) applyAll(list kube.ResourceList, original map[*resource.Info]runtime.Object, all bool) ([]state, error) {
+	return f.each(list, func(info *resource.Info) (state, error) {
 		setOwner(info, f.ownership.us.Name, f.ownership.us.Namespace)
 		was := original[info]
 		return f.apply(info, was, was == nil || all)
 	})
 }
 
-// CRDs returns the states of CRDs that are created and, if replaced is true, replaced. CRDs that are
+// crdStates returns the states of CRDs that are created and, if replaced is true, replaced. CRDs that are
 // not changed have no state.
-func (f *Forecast) CRDs(list kube.ResourceList, replaced bool) ([]State, error) {
-	states, err := f.each(list, func(info *resource.Info) (State, error) {
+func (f *Forecast) crdStates(list kube.ResourceList, replaced bool) ([]state, error) {
+	states, err := f.each(list, func(info *resource.Info) (state, error) {
 		if !replaced {
 			live, err := readMetadata(f.ctx, info)
 			if err != nil || live != nil {
-				return State{}, err
+				return state{}, err
 			}
 		}
 		return f.apply(info, nil, false)
 	})
-	return slices.DeleteFunc(states, func(s State) bool { return s.Info == nil }), err
+	return slices.DeleteFunc(states, func(s state) bool { return s.Info == nil }), err
 }
 
 // each calls do for every object, several at a time.
-func (f *Forecast) each(list kube.ResourceList, do func(info *resource.Info) (State, error)) ([]State, error) {
-	states := make([]State, len(list))
+func (f *Forecast) each(list kube.ResourceList, do func(info *resource.Info) (state, error)) ([]state, error) {
+	states := make([]state, len(list))
 	errs := each(f.ctx, list, func(i int, info *resource.Info) (err error) {
 		if err := f.ctx.Err(); err != nil {
 			return err
@@ -211,7 +206,7 @@ func (f *Forecast) each(list kube.ResourceList, do func(info *resource.Info) (St
 // or deleted in between.
 const maxRaces = 3
 
-func (f *Forecast) apply(info *resource.Info, original runtime.Object, checkOwner bool) (s State, err error) {
+func (f *Forecast) apply(info *resource.Info, original runtime.Object, checkOwner bool) (s state, err error) {
 	for range maxRaces {
 		if s, err = f.try(info, original, checkOwner); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			return s, err
@@ -222,8 +217,8 @@ func (f *Forecast) apply(info *resource.Info, original runtime.Object, checkOwne
 
 // try returns the state of one object. It is an error if the server did not decide, or if another
 // client was faster.
-func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner bool) (State, error) {
-	s := State{Info: info}
+func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner bool) (state, error) {
+	s := state{Info: info}
 	if info.Name == "" || f.NewNamespace != "" && info.Namespace == f.NewNamespace {
 		return s, nil
 	}
@@ -289,7 +284,7 @@ func (f *Forecast) owned(info *resource.Info, live runtime.Object) string {
 }
 
 // decide sets the state of an object by the error of its dry run.
-func (f *Forecast) decide(s *State, err error) error {
+func (f *Forecast) decide(s *state, err error) error {
 	e := f.expectations
 	if e == nil {
 		e = newExpectations()
@@ -325,9 +320,9 @@ func describeError(info *resource.Info, err error) string {
 	return text
 }
 
-// Pruned returns the objects of previous, and of failed revisions, that an upgrade to next would
+// pruned returns the objects of previous, and of failed revisions, that an upgrade to next would
 // delete. Kept describes those that exist and stay.
-func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
+func (f *Forecast) pruned(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
 	leftovers := f.Leftovers.find(previous, next)
 	list := excluding(previous, leftovers).Difference(next)
 	for i, live := range f.deletion.readAll(list) {
@@ -365,11 +360,11 @@ func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.Resour
 	return deleted, kept, nil
 }
 
-// Uninstalled returns the objects that the uninstall of a release would delete: those of the newest
+// uninstalled returns the objects that the uninstall of a release would delete: those of the newest
 // revision and of failed ones that exist. Kept describes those that stay.
-func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept []string, err error) {
+func (f *Forecast) uninstalled(manifest string) (deleted kube.ResourceList, kept []string, err error) {
 	f.Leftovers.BeforeUninstall()
-	list, err := f.ParseStored(manifest)
+	list, err := f.parseStored(manifest)
 	if err != nil {
 		return nil, nil, fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
 	}

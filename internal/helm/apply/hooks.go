@@ -58,7 +58,7 @@ type HookTarget struct {
 // Check returns an error if hooks that run for some events would replace objects that they must not.
 // It must be called before the action writes anything.
 func (r *HookTargets) Check(hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) error {
-	found, err := r.Find(hooks, deleted, events...)
+	found, err := r.find(hooks, deleted, events...)
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func (r *HookTargets) Check(hooks []*helmrelease.Hook, deleted kube.ResourceList
 	return nil
 }
 
-// Find returns the live objects that hooks which run for some events would replace, and that no hook
+// find returns the live objects that hooks which run for some events would replace, and that no hook
 // has made. The action deletes those in deleted itself. It sends one read for each hook.
-func (r *HookTargets) Find(hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) ([]HookTarget, error) {
+func (r *HookTargets) find(hooks []*helmrelease.Hook, deleted kube.ResourceList, events ...helmrelease.HookEvent) ([]HookTarget, error) {
 	var list kube.ResourceList
 	of := map[*resource.Info]string{}
 	goes := keysOf(deleted)

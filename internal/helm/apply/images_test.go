@@ -107,7 +107,7 @@ func TestImages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, c := range ImageChanges(manifest(t, tc.previous), manifest(t, tc.next)) {
+			for _, c := range imageChanges(manifest(t, tc.previous), manifest(t, tc.next)) {
 				got = append(got, c.Object.Kind+"/"+c.Object.Namespace+"/"+c.Object.Name+" "+c.Container+" "+c.From+">"+c.To)
 			}
 			if !slices.Equal(got, tc.want) {

@@ -150,24 +150,3 @@ func decode(data []byte) (*Content, error) {
 	}
 	return c, nil
 }
-
-// HasName reports whether a text contains a name that is no part of a longer one.
-func HasName(text []byte, name string) bool {
-	for from := 0; ; {
-		i := bytes.Index(text[from:], []byte(name))
-		if i < 0 {
-			return false
-		}
-		begin := from + i
-		end := begin + len(name)
-		if (begin == 0 || !inName(text[begin-1])) && (end == len(text) || !inName(text[end])) {
-			return true
-		}
-		from = begin + 1
-	}
-}
-
-// inName reports whether names of objects contain a character.
-func inName(c byte) bool {
-	return c == '-' || c == '.' || c == ':' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
