@@ -118,7 +118,7 @@ func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff,
 	}
 	job := s.job(release.Upgrade{Timeout: s.want.Policy.Upgrade.Timeout})
 	job.Desired.Target = release.ObservedTarget(s.in)
-	f, err := d.runner.ForecastRevision(ctx, s.conn, job, s.layers(), version)
+	f, err := d.runner.ForecastRevision(ctx, s.conn, job, version)
 	if err != nil {
 		return view.Diff{}, err
 	}
@@ -137,7 +137,7 @@ func (d *Differ) Rollback(ctx context.Context, q Query, version int) (view.Diff,
 	}
 	job := s.job(release.Rollback{Timeout: s.want.Policy.RollbackTimeout, Version: version, Hold: true})
 	job.Desired.Target = release.ObservedTarget(s.in)
-	f, err := d.runner.Forecast(ctx, s.conn, job, helm.PlanRequest{Action: v1alpha1.PlanRollback, Layers: s.layers()})
+	f, err := d.runner.Forecast(ctx, s.conn, job, helm.PlanRequest{Action: v1alpha1.PlanRollback})
 	if err != nil {
 		return view.Diff{}, err
 	}
@@ -278,7 +278,7 @@ func (s *subject) pending(ctx context.Context) (view.DiffFacts, error) {
 		return s.facts(helm.Forecast{}), nil
 	}
 	action := release.PlanActionOf(s.in, decision.HelmAction())
-	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.HelmAction()), helm.PlanRequest{Action: action, Layers: s.layers()})
+	f, err := s.runner.Forecast(ctx, s.conn, s.job(decision.HelmAction()), helm.PlanRequest{Action: action})
 	if err != nil {
 		return view.DiffFacts{}, err
 	}
@@ -311,8 +311,7 @@ func (s *subject) job(action release.HelmAction) helm.Job { return s.inputs().Jo
 // inputs returns the release with its inputs, as the controller has them.
 func (s *subject) inputs() helm.Subject {
 	return helm.Subject{
-		HelmRelease: s.hr, Desired: s.want.Desired, Artifact: s.want.Artifact, Values: s.want.Values, Secrets: s.want.Secrets,
-		Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS, Lookups: s.reads.connection,
+		HelmRelease: s.hr, Want: s.want, Defaults: s.Settings.Defaults, AllowDNS: s.AllowDNS, Lookups: s.reads.connection,
 		OwnerCandidates: inputs.OwnerReader{Live: s.reader, ByHistory: s.releasesByHistory}.OfObjects(s.hr),
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/remote"
@@ -54,6 +55,9 @@ type Job struct {
 	// Secrets are texts that are removed from the outcome, from logs, and from the description that
 	// Helm stores with a revision.
 	Secrets []string
+	// Layers, if set, returns the layers of Values, the one with the lowest precedence first. Plans and
+	// forecasts need them.
+	Layers func() []plan.Layer
 	// Defaults are the defaults of options according to the feature gates.
 	Defaults helmv2.Defaults
 	// AllowDNS enables the template function getHostByName.

@@ -33,13 +33,11 @@ import (
 
 // PlanRequest is the input of a plan besides its job.
 type PlanRequest struct {
-	// Action is Install, Upgrade, Uninstall or Reinstall. The action of the job is an Install or
-	// Upgrade for the first two, and an Uninstall for the others.
+	// Action is what the plan states. The action of the job is an Uninstall for a Reinstall, and the
+	// same for all others.
 	Action v1alpha1.PlanAction
 	// Inputs is the digest of the inputs, which is part of the digest of the plan.
 	Inputs string
-	// Layers are the layers of the values, the one with the lowest precedence first.
-	Layers []plan.Layer
 }
 
 // Plan returns the changes that a job would make, and stores the rendered text in a Secret, which a
@@ -84,10 +82,9 @@ func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClie
 }
 
 // ForecastRevision returns the changes that would make live objects those of a stored revision. All
-// of its objects are compared with the live ones. The action of the job is an Upgrade, and layers are
-// those of its values.
-func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, layers []plan.Layer, version int) (Forecast, error) {
-	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade, Layers: layers})
+// of its objects are compared with the live ones. The action of the job is an Upgrade.
+func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (Forecast, error) {
+	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
 	if err := p.restore(ctx, version); err != nil {
 		return Forecast{}, p.failed(err)
 	}
@@ -111,6 +108,7 @@ type planner struct {
 	getter  genericclioptions.RESTClientGetter
 	job     Job
 	request PlanRequest
+	layers  []plan.Layer
 	// all is true if all objects are compared with the live ones.
 	all bool
 	// redact removes the secrets of the job and of the new revision, former those of the base revision.
@@ -128,7 +126,11 @@ type planner struct {
 
 func newPlanner(r *Runner, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) *planner {
 	job.plans = true
-	return &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
+	p := &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
+	if job.Layers != nil {
+		p.layers = job.Layers()
+	}
+	return p
 }
 
 // failed returns an error without secrets.
@@ -370,7 +372,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	if c.hooks {
 		p.facts.Hooks = append(p.facts.Hooks, hooksFor(text.Hooks, c.event, c.after())...)
 	}
-	p.facts.Values, err = changedValues(p.base, text, p.request.Layers)
+	p.facts.Values, err = changedValues(p.base, text, p.layers)
 	return err
 }
 
@@ -384,7 +386,7 @@ func (p *planner) replaces(base *helmrelease.Release) {
 
 // addFormer has texts redacted of the values that a revision has in place of those of Secrets.
 func (p *planner) addFormer(rls *helmrelease.Release) {
-	p.formerSecrets = append(p.formerSecrets, plan.Former(rls.Config, p.request.Layers)...)
+	p.formerSecrets = append(p.formerSecrets, plan.Former(rls.Config, p.layers)...)
 	p.former = redact.New(p.formerSecrets)
 }
 

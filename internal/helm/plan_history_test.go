@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/test/storagetest"
 )
@@ -120,6 +122,27 @@ func TestOutageOfCheck(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRollbackPlanHasNoFormerSecrets: a plan of a rollback has no values that came from a Secret when
+// either revision was made.
+func TestRollbackPlanHasNoFormerSecrets(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	install(t, w, artifact, "former-canary")
+	two := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", map[string]any{"message": "newest-canary"})
+	if out := w.runner.Run(t.Context(), w.conn, two); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	back := job(release.Rollback{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil)
+	back.Layers = func() []plan.Layer {
+		return []plan.Layer{{Name: "Secret/message", Values: map[string]any{"message": "present"}}}
+	}
+	p := planOf(t, w, back, v1alpha1.PlanRollback)
+	raw, err := json.Marshal(p)
+	if err != nil || len(p.All) != 1 || strings.Contains(string(raw), "canary") {
+		t.Errorf("error %v, plan %s", err, raw)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -15,12 +15,8 @@ import (
 // from it, so that a diff shows what the controller would do.
 type Subject struct {
 	HelmRelease *helmv2.HelmRelease
-	Desired     release.Desired
-	// Artifact and Values are set for install and upgrade only.
-	Artifact chart.Artifact
-	Values   map[string]any
-	// Secrets are texts that are removed from results.
-	Secrets []string
+	inputs.Want
+
 	// Defaults and AllowDNS are settings of the controller.
 	Defaults helmv2.Defaults
 	AllowDNS bool
@@ -33,14 +29,14 @@ type Subject struct {
 func (s Subject) Job(action release.HelmAction) Job {
 	hr := s.HelmRelease
 	spec := *hr.Spec.DeepCopy()
-	if s.Desired.Deleted && s.Desired.Deletion.NoHooks {
+	if s.Deleted && s.Deletion.NoHooks {
 		uninstall := *hr.Spec.GetUninstall()
 		uninstall.DisableHooks = true
 		spec.Uninstall = &uninstall
 	}
 	return Job{
 		Action: action, Desired: s.Desired, History: hr.Status.History, Spec: spec, Origin: s.origin(),
-		Artifact: s.Artifact, Values: s.Values, Secrets: s.Secrets, Defaults: s.Defaults, AllowDNS: s.AllowDNS,
+		Artifact: s.Artifact, Values: s.Values, Secrets: s.Secrets, Layers: s.Layers, Defaults: s.Defaults, AllowDNS: s.AllowDNS,
 		OwnerCandidates: s.OwnerCandidates, Lookups: s.Lookups, Patient: hr.Annotations[helmv2.AnnotationFailEarly] == "false",
 	}
 }

@@ -92,8 +92,9 @@ func (b *bench) plan(j helm.Job, action v1alpha1.PlanAction) plan.Plan {
 	b.mu.Lock()
 	b.requests = nil
 	b.mu.Unlock()
+	j.Layers = func() []plan.Layer { return []plan.Layer{{Name: plan.LayerInline, Values: j.Values}} }
 	p, err := b.runner.Plan(b.t.Context(), b.conn, j, helm.PlanRequest{
-		Action: action, Inputs: "sha256:inputs", Layers: []plan.Layer{{Name: plan.LayerInline, Values: j.Values}},
+		Action: action, Inputs: "sha256:inputs",
 	})
 	b.must(err)
 	return p

@@ -230,9 +230,6 @@ func (o *observation) compute(ctx context.Context, rec reconciliation, action re
 		if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, release.Install{}); err != nil {
 			return found, err
 		}
-		if rec.want.Layers != nil {
-			q.Layers = rec.want.Layers()
-		}
 	}
 	if rec.want.Secrets, err = o.inputs.secrets(ctx, rec); err != nil {
 		return found, err

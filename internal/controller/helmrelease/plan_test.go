@@ -83,7 +83,8 @@ func (k knownPlans) Object(key client.ObjectKey) (*v1alpha1.ReleasePlan, bool) {
 	return plan, k.Get(k.Context(), key, plan) == nil
 }
 
-// TestRollbackPlanOnRequest: a plan that is requested before a rollback is that of the rollback.
+// TestRollbackPlanOnRequest: a plan that is requested before a rollback is that of the rollback. Its job
+// has the layers of the values, by which former values of Secrets are removed from the plan.
 func TestRollbackPlanOnRequest(t *testing.T) {
 	s := &stub{}
 	r := deployed(t, s, map[string]string{v1alpha1.AnnotationPlan: "one", helmv2.AnnotationRollbackTo: "1"})
@@ -95,5 +96,8 @@ func TestRollbackPlanOnRequest(t *testing.T) {
 	}
 	if back, is := s.planned[0].Action.(release.Rollback); !is || back.Version != 1 {
 		t.Errorf("the job is %+v", s.planned[0].Action)
+	}
+	if s.planned[0].Layers == nil {
+		t.Error("the job has no layers")
 	}
 }

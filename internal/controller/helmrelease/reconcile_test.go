@@ -129,6 +129,7 @@ func (s *stub) want(requests release.Requests, suspension release.Suspension) in
 		},
 		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
+		Layers:  func() []plan.Layer { return nil },
 	}
 }
 

@@ -61,8 +61,8 @@ func (e *environment) handled(ctx context.Context, rec reconciliation, annotatio
 // subject returns the release of rec with its inputs.
 func (e *environment) subject(rec reconciliation) helm.Subject {
 	return helm.Subject{
-		HelmRelease: rec.hr, Desired: rec.want.Desired, Artifact: rec.want.Artifact, Values: rec.want.Values, Secrets: rec.want.Secrets,
-		Defaults: e.defaults, AllowDNS: e.allowDNS, OwnerCandidates: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
+		HelmRelease: rec.hr, Want: rec.want, Defaults: e.defaults, AllowDNS: e.allowDNS,
+		OwnerCandidates: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
 	}
 }
 
