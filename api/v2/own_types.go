@@ -184,7 +184,7 @@ const (
 	// release is reconciled. Of Suspended and an event.
 	ReasonSuspensionExpired string = "SuspensionExpired"
 
-	// EventReasonResumed means that the release is not suspended any more.
+	// EventReasonResumed means that the release is no longer suspended.
 	EventReasonResumed string = "Resumed"
 
 	// EventReasonOrphaned means that a HelmRelease was deleted and its Helm release was kept.

@@ -100,7 +100,7 @@ func (in *Snapshot) GetTestHooks() (hooks map[string]*TestHookStatus, tested boo
 	return *in.TestHooks, true
 }
 
-// SetTestHooks marks the revision as tested, also if hooks is nil or empty.
+// SetTestHooks marks the revision as tested, even if hooks is nil or empty.
 func (in *Snapshot) SetTestHooks(hooks map[string]*TestHookStatus) {
 	if hooks == nil {
 		// A nil map would be written as null, and read back as never tested.

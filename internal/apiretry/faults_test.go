@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestDeniedAfterFault: a denied request is repeated for a while after a fault of the server, also if
+// TestDeniedAfterFault: a denied request is repeated for a while after a fault of the server, even if
 // another action has met it. Otherwise the answer stands.
 func TestDeniedAfterFault(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestPausesAfterFault(t *testing.T) {
 	}
 }
 
-// TestFaultsAreForgotten: a server that nothing is sent to any more is forgotten, also if it never
+// TestFaultsAreForgotten: a server that nothing is sent to any more is forgotten, even if it never
 // answered.
 func TestFaultsAreForgotten(t *testing.T) {
 	t.Parallel()

@@ -387,7 +387,7 @@ type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-// TestFetch: Fetch returns the bytes that Identify has downloaded, also if the store caches
+// TestFetch: Fetch returns the bytes that Identify has downloaded, even if the store caches
 // nothing.
 func TestFetch(t *testing.T) {
 	t.Parallel()

@@ -468,7 +468,7 @@ func TestLostArtifactDoesNotAffectAnotherServer(t *testing.T) {
 	})
 }
 
-// TestFacts: facts are cached with the identity, also if no archives are cached.
+// TestFacts: facts are cached with the identity, even if no archives are cached.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))

@@ -173,7 +173,7 @@ func (c *Connection) ID() string { return c.id }
 func (c *Connection) Identity() string { return c.identity }
 
 // Cluster returns a text for the cluster and the kubeconfig. Two connections have the same text if
-// both are equal, also if they impersonate other users.
+// both are equal, even if they impersonate other users.
 func (c *Connection) Cluster() string { return c.cluster }
 
 // TokenState reports whether requests to the cluster need a token, and whether a valid one is

@@ -406,7 +406,7 @@ type readerFunc func([]byte) (int, error)
 func (r readerFunc) Read(p []byte) (int, error) { return r(p) }
 
 // TestChangedCluster: a HelmRelease that uses another cluster now is not enqueued for the old one,
-// which is not probed any more.
+// which is no longer probed.
 func TestChangedCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

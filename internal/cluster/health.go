@@ -15,7 +15,7 @@ const (
 	// suspectAt is the number of points at which a server is suspected: three bad answers without
 	// a good one.
 	suspectAt = 3 * badPoints
-	// healthMemory is the time without an answer after which earlier answers do not count any more.
+	// healthMemory is the time without an answer after which earlier answers no longer count.
 	healthMemory = 5 * time.Minute
 )
 

@@ -130,7 +130,7 @@ type unended struct{ ctx context.Context }
 func (b unended) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, context.Cause(b.ctx) }
 func (unended) Close() error               { return nil }
 
-// TestSlowAnswers: an answer counts as slow if it begins late, also if the read is not ended for that,
+// TestSlowAnswers: an answer counts as slow if it begins late, even if the read is not ended for that,
 // and if it begins at once and does not end.
 func TestSlowAnswers(t *testing.T) {
 	t.Parallel()

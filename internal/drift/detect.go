@@ -58,7 +58,7 @@ type Request struct {
 	Redact func(string) string
 	// Objects returns the objects of the revision as they are applied, in the order in which they
 	// are applied. It may return a part of them together with an error about the rest. Skipped are
-	// those whose kinds the API server does not serve any more. It is called only if an object has
+	// those whose kinds the API server no longer serves. It is called only if an object has
 	// to be compared.
 	Objects func(ctx context.Context) (list []*resource.Info, skipped []release.Object, err error)
 	// Watch, if set, is called with the resources of the objects before any of them is compared.
@@ -110,7 +110,7 @@ type releaseState struct {
 	// sorted them. If complete is false, the revision may have more objects.
 	objects  []*objectState
 	complete bool
-	// unserved are the objects of the revision whose kinds the API server does not serve any more.
+	// unserved are the objects of the revision whose kinds the API server no longer serves.
 	// The revision is not complete then: the API server may serve them again.
 	unserved []release.Object
 	limit    correctionLimit

@@ -153,7 +153,7 @@ func eachGone(t *testing.T, test func(t *testing.T, w *goneWorld, stale bool)) {
 	}
 }
 
-// TestRemovedVersion: an object of a version that the API server does not serve any more is the same
+// TestRemovedVersion: an object of a version that the API server no longer serves is the same
 // object in the version that it serves.
 func TestRemovedVersion(t *testing.T) {
 	eachGone(t, func(t *testing.T, w *goneWorld, stale bool) {

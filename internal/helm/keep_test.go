@@ -249,7 +249,7 @@ func TestSecretsHideNothing(t *testing.T) {
 	}
 }
 
-// TestNamespaceIsKept: an upgrade keeps a Namespace that its revision does not have any more, unless
+// TestNamespaceIsKept: an upgrade keeps a Namespace that its revision no longer haves, unless
 // the plan that names it needs an approval.
 func TestNamespaceIsKept(t *testing.T) {
 	approval := policy.Demands{Approvals: []policy.Approval{{Policy: "ReleasePolicy/p", Of: v1alpha1.ApprovalDestructive}}}

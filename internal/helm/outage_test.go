@@ -126,7 +126,7 @@ func TestOutageInterrupts(t *testing.T) {
 	})
 }
 
-// TestOutageOfLookup: an action is interrupted if the API server does not answer a lookup, also if
+// TestOutageOfLookup: an action is interrupted if the API server does not answer a lookup, even if
 // the rendering takes longer than the timeout of the action because of that.
 func TestOutageOfLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestOutageOfLookup(t *testing.T) {
 	})
 }
 
-// TestOutageLeavesPending: a revision stays pending after an outage, also if the API server stores
+// TestOutageLeavesPending: a revision stays pending after an outage, even if the API server stores
 // records again before the action has ended.
 func TestOutageLeavesPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -63,7 +63,7 @@ func TestPlanChecksAllOwners(t *testing.T) {
 	}
 }
 
-// TestPlanNamesGoneKinds: objects whose kinds are not served any more are warnings, and no changes.
+// TestPlanNamesGoneKinds: objects whose kinds are no longer served are warnings, and no changes.
 func TestPlanNamesGoneKinds(t *testing.T) {
 	w := newGoneWorld(t, helmv2.ServerSideApplyEnabled)
 	w.succeed(release.Install{Timeout: time.Minute}, widgetYAML, cronYAML)

@@ -56,7 +56,7 @@ func TestServedAPIs(t *testing.T) {
 }
 
 // TestPrecheckWritesNoCRDs: a revision whose record would be too large is refused before the CRDs of
-// its chart are written, also if its templates cannot be rendered without them.
+// its chart are written, even if its templates cannot be rendered without them.
 func TestPrecheckWritesNoCRDs(t *testing.T) {
 	const thing = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
 		"spec: {group: example.com, names: {kind: Thing}, versions: [{name: v1, served: true}]}\n"

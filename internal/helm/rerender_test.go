@@ -114,7 +114,7 @@ func (w *world) must(j Job) {
 	}
 }
 
-// rerendered renders a revision again, also if its chart does not read the cluster. It checks that
+// rerendered renders a revision again, even if its chart does not read the cluster. It checks that
 // nothing is written.
 func (w *world) rerendered(j Job, version int) release.RenderResult {
 	w.t.Helper()

@@ -120,7 +120,7 @@ func (r *run) perform(ctx context.Context) (err error) {
 	return fmt.Errorf("%s is no action of Helm's", release.Name(r.job.Action))
 }
 
-// interruption returns why requests of the job are not sent any more: the process ends, a server
+// interruption returns why requests of the job are no longer sent: the process ends, a server
 // does not answer, or another client has written the record. It returns nil if there is no reason.
 func (r *run) interruption() error {
 	return r.job.retrier.Stopped()

@@ -342,7 +342,7 @@ func TestCreateNamespace(t *testing.T) {
 }
 
 // TestCreateNamespaceReadsFirst: an identity that may not create namespaces installs into an
-// existing one, also if it may not read it.
+// existing one, even if it may not read it.
 func TestCreateNamespaceReadsFirst(t *testing.T) {
 	const namespace = "/api/v1/namespaces/prod"
 	for name, tc := range map[string]struct {

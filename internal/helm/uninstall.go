@@ -93,7 +93,7 @@ func (r *run) alreadyUninstalled(name string) bool {
 	return err == nil && last.Info.Status == helmrelease.StatusUninstalled
 }
 
-// unlock marks a pending revision as failed whose action does not run any more. It does nothing if
+// unlock marks a pending revision as failed whose action no longer runs. It does nothing if
 // the status of the revision has changed in the meantime.
 func unlock(releases *helmstorage.Storage, a release.Unlock) error {
 	rel, err := releases.Get(a.Target.Name, a.Version)

@@ -414,7 +414,7 @@ func TestDownloadDoesNotBlock(t *testing.T) {
 	})
 }
 
-// TestFetchChart: FetchChart returns the bytes of the chart also if the store caches nothing.
+// TestFetchChart: FetchChart returns the bytes of the chart even if the store caches nothing.
 func TestFetchChart(t *testing.T) {
 	t.Parallel()
 	s := newStoreWith(t, chart.Options{NoCache: true})

@@ -85,7 +85,7 @@ type Known struct {
 	// uid and version are those of the newest observation that has them.
 	uid, version string
 	// target is the first UID that was observed, and targetGone is true once that object
-	// does not exist any more. A UID is never used again.
+	// no longer exists. A UID is never used again.
 	target     string
 	targetGone bool
 }
@@ -99,7 +99,7 @@ func (k *Known) MustRead() bool { return k.existence == Unknown }
 // Target returns the UID that was observed first, empty if none was.
 func (k *Known) Target() string { return k.target }
 
-// TargetGone reports whether the object that was observed first does not exist any more.
+// TargetGone reports whether the object that was observed first no longer exists.
 // Another object may have its name.
 func (k *Known) TargetGone() bool { return k.targetGone || k.target == "" && k.existence == Absent }
 

@@ -287,7 +287,7 @@ func BenchmarkParts(b *testing.B) {
 	}
 }
 
-// BenchmarkText: the time is linear in the text, also if it almost has a secret at each place.
+// BenchmarkText: the time is linear in the text, even if it almost has a secret at each place.
 func BenchmarkText(b *testing.B) {
 	var many []string
 	for i := range 20_000 {

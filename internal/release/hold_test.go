@@ -159,7 +159,7 @@ func TestHeldRevisionIsChecked(t *testing.T) {
 	}
 }
 
-// TestHoldOfAnotherOwner: a release that another HelmRelease owns is not held, also if the spec requests
+// TestHoldOfAnotherOwner: a release that another HelmRelease owns is not held, even if the spec requests
 // another chart.
 func TestHoldOfAnotherOwner(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestLeftover: an object is deleted if a failed revision created it. An adopted one stays, also if
+// TestLeftover: an object is deleted if a failed revision created it. An adopted one stays, even if
 // Helm would delete it.
 func TestLeftover(t *testing.T) {
 	us := Target{Name: "web", Namespace: "apps", StorageNamespace: "helm"}

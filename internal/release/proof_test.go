@@ -12,7 +12,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestBelieve: labels and annotations of a record count if it has a seal, and the labels also if the
+// TestBelieve: labels and annotations of a record count if it has a seal, and the labels even if the
 // history of the HelmRelease that they name has its digest.
 func TestBelieve(t *testing.T) {
 	t.Parallel()

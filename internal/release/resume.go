@@ -161,7 +161,7 @@ type Attempt struct {
 	// the hooks are annotated with it.
 	ID string `json:"id"`
 	// Run is the number of times that the attempt was begun or resumed. A process that finds
-	// another number than its own must not write any more.
+	// another number than its own must no longer write.
 	Run int `json:"run"`
 	// Action is the action.
 	Action helmv2.ReleaseAction `json:"action"`

@@ -26,7 +26,7 @@ type conditions struct {
 	before     []metav1.Condition
 	generation int64
 	now        metav1.Time
-	// requested is true if TestSuccess is the result of a requested run. It stays then, also if tests
+	// requested is true if TestSuccess is the result of a requested run. It stays then, even if tests
 	// are not enabled.
 	requested bool
 }
@@ -96,7 +96,7 @@ func (c *conditions) setProgressing(blocked *release.Blocked, text string) {
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, text)
 }
 
-// touch increases the transition time of a condition, also if the condition did not change.
+// touch increases the transition time of a condition, even if the condition did not change.
 func (c *conditions) touch(kind string) {
 	i := c.index(kind)
 	t := c.now
@@ -159,7 +159,7 @@ func explained(c *conditions, result metav1.Condition, status *helmv2.HelmReleas
 	case result.Type == helmv2.ConditionTestSuccess && !release.Tested(release.Latest(status.History)):
 		return message.Of(message.TestAgain, message.Facts{What: result.Message}).String()
 	case result.Type == helmv2.ConditionTestSuccess:
-		// The tested revision is stored, also if a later attempt was rejected.
+		// The tested revision is stored, even if a later attempt was rejected.
 		f.Rejected = false
 	case result.Reason == helmv2.ReasonPendingRelease:
 		return message.Of(message.Unlocked, message.Facts{What: result.Message}).String()

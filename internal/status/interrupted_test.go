@@ -208,7 +208,7 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestResumedInVain: a resumed action that was rejected is repeated with back-off, also if a request
+// TestResumedInVain: a resumed action that was rejected is repeated with back-off, even if a request
 // to force is open, which the next action does not handle.
 func TestResumedInVain(t *testing.T) {
 	t.Parallel()

@@ -124,7 +124,7 @@ func keptMessage(o release.Outcome) string {
 // maxSkipped is the maximum number of skipped or kept objects in a message. The others are counted.
 const maxSkipped = 20
 
-// skippedMessage returns the message about objects whose kinds are not served any more.
+// skippedMessage returns the message about objects whose kinds are no longer served.
 func skippedMessage(o release.Outcome) string {
 	names := make([]string, 0, maxSkipped)
 	for _, s := range o.Skipped[:min(len(o.Skipped), maxSkipped)] {

@@ -296,7 +296,7 @@ func TestProgressKeepsTheFailure(t *testing.T) {
 	}
 }
 
-// TestDriftedWithoutDetection: without a comparison Drifted is removed, also if another controller
+// TestDriftedWithoutDetection: without a comparison Drifted is removed, even if another controller
 // has set it.
 func TestDriftedWithoutDetection(t *testing.T) {
 	hr, in := testObject(), release.Input{Desired: testDesired(), Now: testNow}

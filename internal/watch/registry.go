@@ -207,7 +207,7 @@ func (r *Registry) subscribe(s *subscriber, cluster string, targets []Target) {
 	}
 }
 
-// Forget unsubscribes key. It is not enqueued any more.
+// Forget unsubscribes key. It is no longer enqueued.
 func (r *Registry) Forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

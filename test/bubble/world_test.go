@@ -435,7 +435,7 @@ func (w *world) remove(object client.Object) {
 	w.must(w.client.Delete(w.Context(), object))
 }
 
-// untilGone lets time pass until an object does not exist any more.
+// untilGone lets time pass until an object no longer exists.
 func (w *world) untilGone(object client.Object) {
 	w.Helper()
 	w.until(object.GetName()+" to be gone", func() bool {

@@ -142,7 +142,7 @@ func setInputs(ctx context.Context, c client.Client, hr *helmv2.HelmRelease, in 
 	return patch(ctx, c, hr, map[string]any{"spec": map[string]any{"values": in}})
 }
 
-// suspend suspends a release that is not needed any more.
+// suspend suspends a release that is no longer needed.
 func suspend(ctx context.Context, c client.Client, hr *helmv2.HelmRelease) error {
 	return client.IgnoreNotFound(patch(ctx, c, hr, map[string]any{"spec": map[string]any{"suspend": true}}))
 }

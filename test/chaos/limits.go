@@ -28,7 +28,7 @@ type limits struct {
 	// step is for steps that no fault delays.
 	step time.Duration
 	// storm is for releases while requests fail, at the lower rate, and calm is for those when
-	// requests do not fail any more.
+	// requests no longer fail.
 	storm, calm time.Duration
 	// inFlight is for an interrupted action after each interruption, the runs of its hooks and the
 	// waits for the controller of Deployments excepted. waiting is the same for a commit whose action

@@ -260,7 +260,7 @@ func (w world) same(what, before, after string) {
 	w.Errorf("%s changed\nfrom\n  %s\nto\n  %s", what, without(was, is), without(is, was))
 }
 
-// rest returns the state as soon as it does not change any more: replaced Pods need some time to
+// rest returns the state as soon as it no longer changes: replaced Pods need some time to
 // terminate.
 func (w world) rest() map[string]string {
 	w.Helper()

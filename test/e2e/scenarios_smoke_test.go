@@ -23,7 +23,7 @@ import (
 // sampleRegistry is where config/samples expects its chart.
 const sampleRegistry = "oci://127.0.0.1:5000/charts/"
 
-// samples: the releases of config/samples work, including tests, also if the chart comes from Git
+// samples: the releases of config/samples work, including tests, even if the chart comes from Git
 // or an HTTP repository.
 func samples(w world) {
 	w.push("0.1.0")

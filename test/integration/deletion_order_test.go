@@ -139,7 +139,7 @@ func TestOrphanWhileDeleting(t *testing.T) {
 	w.must(client.IgnoreNotFound(suite.client.Update(t.Context(), cm)))
 }
 
-// warned waits for a warning about an object that may not exist any more.
+// warned waits for a warning about an object that may no longer exist.
 func (w *world) warned(hr *helmv2.HelmRelease, reason string, texts ...string) {
 	w.t.Helper()
 	untilTrue(w, "event "+reason, func() bool { return w.hasEvent(hr, corev1.EventTypeWarning, reason, texts...) }, w.allEvents())

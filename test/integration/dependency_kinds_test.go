@@ -230,7 +230,7 @@ func TestDependencyNeedsBoth(t *testing.T) {
 }
 
 // TestDependencyIsReadAsTheRelease: a dependency is read with the permissions of the HelmRelease's
-// ServiceAccount in this cluster, also if the release is installed elsewhere.
+// ServiceAccount in this cluster, even if the release is installed elsewhere.
 func TestDependencyIsReadAsTheRelease(t *testing.T) {
 	t.Parallel()
 	w := newKindsWorld(t)

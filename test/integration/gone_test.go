@@ -123,7 +123,7 @@ func TestDeletedCRD(t *testing.T) {
 	untilTrue(w, "the event of the upgrade", func() bool { return w.events(hr, helmv2.EventReasonObjectsSkipped) == 1 })
 }
 
-// TestUnservedVersion: an object of a version that is not served any more stays the same object in an
+// TestUnservedVersion: an object of a version that is no longer served stays the same object in an
 // upgrade to the served version. An upgrade that drops it, and an uninstall, delete it.
 func TestUnservedVersion(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func TestOperation(t *testing.T) {
 	if job.Labels[opsv1alpha1.LabelClusterID] != "it" {
 		t.Errorf("labels are %v", job.Labels)
 	}
-	// A finished Operation does not change any more.
+	// A finished Operation no longer changes.
 	w.must(suite.client.Delete(t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	before := op.DeepCopy()
 	w.quiet(hr)

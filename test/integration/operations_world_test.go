@@ -240,7 +240,7 @@ func (c *created) counts() (made, ran int) {
 	return len(c.uids), len(c.ran)
 }
 
-// untilOperationGone waits until an Operation does not exist any more.
+// untilOperationGone waits until an Operation no longer exists.
 func (w *world) untilOperationGone(op *opsv1alpha1.Operation) {
 	w.t.Helper()
 	awaitGone(w, op)

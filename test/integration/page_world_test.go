@@ -43,7 +43,7 @@ const (
 	anonymous = "anonymous"
 	guest     = "guest"
 	// wrong has a token that the API server does not know, and deleted one of a ServiceAccount that
-	// does not exist any more.
+	// no longer exists.
 	wrong   = "wrong"
 	deleted = "deleted"
 )

@@ -119,7 +119,7 @@ func TestSourceOfTenant(t *testing.T) {
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(repo), repo))
 		edit(repo)
 		w.must(suite.client.Update(t.Context(), repo))
-		// source-controller observes the generation, also if it cannot fetch.
+		// source-controller observes the generation, even if it cannot fetch.
 		repo.Status.ObservedGeneration = repo.Generation
 		w.must(suite.client.Status().Update(t.Context(), repo))
 	}

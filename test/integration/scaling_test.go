@@ -59,7 +59,7 @@ func (w *world) untilReplicas(name string, n int32) {
 	untilTrue(w, "the replicas of the chart", func() bool { return w.replicas(name) == n })
 }
 
-// TestScaledByHand: replicas that `kubectl scale` sets are corrected, also if an autoscaler targets
+// TestScaledByHand: replicas that `kubectl scale` sets are corrected, even if an autoscaler targets
 // the object. Replicas of another client are corrected once no autoscaler targets it, and so are 0
 // replicas, from which the autoscaler would not scale up.
 func TestScaledByHand(t *testing.T) {

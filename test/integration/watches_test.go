@@ -194,7 +194,7 @@ func describe(object client.Object) string {
 	return "status is " + string(content)
 }
 
-// awaitGone waits until an object does not exist any more.
+// awaitGone waits until an object no longer exists.
 func awaitGone(w *world, object client.Object) {
 	w.t.Helper()
 	untilTrue(w, object.GetName()+" to go", func() bool { return w.present(object) == "" }, object)

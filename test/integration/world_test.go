@@ -262,7 +262,7 @@ func (w *world) stored(name string) []corev1.Secret {
 	return list.Items
 }
 
-// untilGone waits until a HelmRelease does not exist any more.
+// untilGone waits until a HelmRelease no longer exists.
 func (w *world) untilGone(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	awaitGone(w, hr)

@@ -80,7 +80,7 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 // variants. helm=crash:"text" is a failure while waiting for a container that logs the text and
 // exits. With helm=deny:"text" dry runs deny objects, and an action that insists succeeds.
 // server="name" names the server that does not answer, if it is not the API server. With
-// helm=void nothing is done, since the plan does not apply any more. With
+// helm=void nothing is done, since the plan no longer applies. With
 // helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")

@@ -12,7 +12,7 @@ const (
 	// AnnotationHolder, on a HelmRelease, is the UID of the Operation that holds the lock of the
 	// release. The lock excludes Helm actions while an Operation runs. It is written only while no
 	// action is announced, with a precondition on the resourceVersion. It has no effect if the
-	// Operation does not exist any more, or is in a final phase.
+	// Operation no longer exists, or is in a final phase.
 	AnnotationHolder string = Group + "/holder"
 
 	// LabelOperation, on all objects of an Operation and on its Pods, is the Operation's UID.

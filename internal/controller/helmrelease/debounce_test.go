@@ -123,7 +123,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestForeignInputsAreForgotten: changes do not count any more when no input has the applier.
+// TestForeignInputsAreForgotten: changes no longer count when no input has the applier.
 func TestForeignInputsAreForgotten(t *testing.T) {
 	var memory controller.Table[debounceState]
 	d := &debouncer{Memory: &memory, Now: time.Now}
@@ -140,7 +140,7 @@ func TestForeignInputsAreForgotten(t *testing.T) {
 }
 
 // TestApplying: a Kustomization that waits for the readiness of its objects, the HelmRelease among
-// them, is not applying any more.
+// them, is no longer applying.
 func TestApplying(t *testing.T) {
 	condition := func(kind, status, message string, at time.Duration) any {
 		start := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)

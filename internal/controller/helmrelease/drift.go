@@ -86,7 +86,7 @@ func (c *comparer) followKinds(key types.NamespacedName, conn *cluster.Connectio
 	}, kinds)
 }
 
-// follows ends the watches of a release whose objects are not compared any more.
+// follows ends the watches of a release whose objects are no longer compared.
 func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
 	switch {
 	case !compares(want) || want.Deleted:

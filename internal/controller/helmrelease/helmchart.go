@@ -65,7 +65,7 @@ func (m *helmChartMaker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (re
 	}
 	chart := inputs.WantedHelmChart(hr)
 	applied, err := m.isApplied(ctx, chart)
-	// The comparison ignores fields that the template does not set any more: each generation is
+	// The comparison ignores fields that the template no longer sets: each generation is
 	// applied until it has been attempted.
 	if err == nil && (!applied || hr.Status.LastAttemptedGeneration != hr.Generation) {
 		err = m.put(ctx, hr, chart)

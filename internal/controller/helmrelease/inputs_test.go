@@ -74,7 +74,7 @@ func TestEndedDownloadEnqueues(t *testing.T) {
 	}
 }
 
-// TestOtherDownloadsDoNotEnqueue: of a chart that is not wanted any more, or by no HelmRelease.
+// TestOtherDownloadsDoNotEnqueue: of a chart that is no longer wanted, or by no HelmRelease.
 func TestOtherDownloadsDoNotEnqueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		enqueued := 0

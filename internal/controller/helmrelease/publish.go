@@ -216,7 +216,7 @@ func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send 
 	send.change = message.ChangeOf(message.HelmRelease, read.Status.Conditions, send.Status.Conditions)
 	written, err := p.writeStatus(ctx, read, send)
 	if apierrors.IsNotFound(err) {
-		// The object does not exist any more. Its events are still sent.
+		// The object no longer exists. Its events are still sent.
 		written, err = read, nil
 	}
 	if err != nil {
@@ -266,7 +266,7 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 	return after, err
 }
 
-// endUnwritten ends a reconciliation of hr whose write failed. If the object does not exist any more,
+// endUnwritten ends a reconciliation of hr whose write failed. If the object no longer exists,
 // nothing is left to do: its deletion triggers the reconciliation that forgets it. A conflict is no
 // error: the read was older than another write.
 func (p *publisher) endUnwritten(hr *helmv2.HelmRelease, err error) (ctrl.Result, error) {
@@ -293,7 +293,7 @@ func (p *publisher) conflict(hr *helmv2.HelmRelease, err error) (result ctrl.Res
 }
 
 // countHold counts how long an Operation kept Helm from a release, at the end of that. The
-// condition contains the begin, also if it was before the start of the process.
+// condition contains the begin, even if it was before the start of the process.
 func (p *publisher) countHold(before, after []metav1.Condition) {
 	held := apimeta.FindStatusCondition(before, helmv2.ConditionHeld)
 	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {

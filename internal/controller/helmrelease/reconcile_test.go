@@ -448,7 +448,7 @@ func TestTakenOverIsHandedOn(t *testing.T) {
 	}
 }
 
-// TestGoneIsStopped: the action of a HelmRelease that does not exist any more is stopped as by a
+// TestGoneIsStopped: the action of a HelmRelease that no longer exists is stopped as by a
 // shutdown. It may be the HelmRelease of another controller now, which resumes the action.
 func TestGoneIsStopped(t *testing.T) {
 	s := &stub{}

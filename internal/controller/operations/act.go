@@ -30,7 +30,7 @@ type actor struct {
 }
 
 // perform performs an action that is decided and recorded. Every action is idempotent. op is the
-// Operation as it was written; nil if it does not exist any more.
+// Operation as it was written; nil if it no longer exists.
 func (a *actor) perform(ctx context.Context, rec reconciliation, op *opsv1alpha1.Operation, action operation.Action) error {
 	if op == nil {
 		return nil

@@ -40,7 +40,7 @@ type reconciliation struct {
 	companions []metav1.PartialObjectMetadata
 }
 
-// withoutJob reports whether a Job was created and does not exist any more.
+// withoutJob reports whether a Job was created and no longer exists.
 func withoutJob(rec reconciliation) bool {
 	return running(rec.op) != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Ours })
 }

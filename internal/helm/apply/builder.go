@@ -256,7 +256,7 @@ func (b *building) locate(info *resource.Info, gvk apischema.GroupVersionKind) e
 	return nil
 }
 
-// errGone is the error of a kind in a stored manifest that the API server does not serve any more.
+// errGone is the error of a kind in a stored manifest that the API server no longer serves.
 var errGone = errors.New("the API server does not serve the kind")
 
 // mappingOf maps a kind.

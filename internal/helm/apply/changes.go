@@ -181,7 +181,7 @@ func (c *changes) addDeleted(list kube.ResourceList) {
 	}
 }
 
-// addSkipped adds warnings about objects whose kinds are not served any more.
+// addSkipped adds warnings about objects whose kinds are no longer served.
 func (c *changes) addSkipped(f *Forecast) {
 	byVersion := map[string][]string{}
 	for _, o := range f.Skipped.List() {

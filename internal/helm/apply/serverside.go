@@ -53,7 +53,7 @@ type serverSide struct {
 }
 
 // applyAll applies all objects, kind after kind in Helm's order. It returns the created and updated
-// objects, also if others failed.
+// objects, even if others failed.
 func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
 	result := &kube.Result{}
 	// A rollback adds objects that have not been checked.

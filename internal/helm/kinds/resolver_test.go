@@ -155,7 +155,7 @@ func TestResolveRequests(t *testing.T) {
 	}
 }
 
-// TestRediscover: the cached discovery has a version that is not served any more.
+// TestRediscover: the cached discovery has a version that is no longer served.
 func TestRediscover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -63,7 +63,7 @@ func TestSealKeyIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestSealKeyAwaited: reconciliations wait while the API server fails, and do not wait any more when it
+// TestSealKeyAwaited: reconciliations wait while the API server fails, and no longer wait when it
 // has refused the key. The key is requested again, and used when it is there.
 func TestSealKeyAwaited(t *testing.T) {
 	t.Parallel()

@@ -197,7 +197,7 @@ func (s *secretStore) List(filter func(*helmrelease.Release) bool) ([]*helmrelea
 }
 
 // Delete implements driver.Driver. The returned release may have only name and number. If a
-// known revision does not exist any more, Delete succeeds: the answer to an earlier request may
+// known revision no longer exists, Delete succeeds: the answer to an earlier request may
 // have been lost.
 func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 	s.mu.Lock()

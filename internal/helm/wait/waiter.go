@@ -103,7 +103,7 @@ func (w *Waiter) readyCondition(jobs bool) (condition, error) {
 	return polled(withRules(w.Checks, w.withUnusedClaims(readiness.Ready))), nil
 }
 
-// wait returns when the condition holds or cannot hold any more.
+// wait returns when the condition holds or can no longer hold.
 func (w *Waiter) wait(list kube.ResourceList, timeout time.Duration, c condition) error {
 	l := &loop{
 		condition: c, ctx: w.ctx, options: &w.Options, results: &w.results, pending: objectsOf(list), inbox: newInbox(),

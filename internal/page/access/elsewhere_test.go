@@ -66,7 +66,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestPagesElsewhere: few pages read other clusters at the same time, also if the requests do not
+// TestPagesElsewhere: few pages read other clusters at the same time, even if the requests do not
 // end.
 func TestPagesElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

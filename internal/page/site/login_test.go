@@ -310,7 +310,7 @@ func TestTokenOf(t *testing.T) {
 	}
 }
 
-// TestInvalidCookie: a token that is not valid any more is removed, so that the anonymous user is not
+// TestInvalidCookie: a token that is no longer valid is removed, so that the anonymous user is not
 // sent to the login forever.
 func TestInvalidCookie(t *testing.T) {
 	sealed, err := seal("old", testKey("a"))

@@ -178,7 +178,7 @@ func callers() map[string]worker.Caller {
 	return map[string]worker.Caller{"plain": worker.Local{Handler: New()}, "traced": traced{worker.Local{Handler: New()}}}
 }
 
-// TestRendersAsHelm: the result equals that of Helm in each byte, also if the call is traced.
+// TestRendersAsHelm: the result equals that of Helm in each byte, even if the call is traced.
 func TestRendersAsHelm(t *testing.T) {
 	t.Parallel()
 	all := charts()

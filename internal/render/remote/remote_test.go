@@ -264,7 +264,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestUnavailable: a call without a worker is described as an outage, also if the worker of a first
+// TestUnavailable: a call without a worker is described as an outage, even if the worker of a first
 // one was killed.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()

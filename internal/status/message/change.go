@@ -82,7 +82,7 @@ func problems(about Object, all []metav1.Condition) []problem {
 }
 
 // isProblem reports whether Ready reports a problem. Ready is Unknown while an action runs or waits,
-// and also if the policies cannot be read, which is a problem.
+// and even if the policies cannot be read, which is a problem.
 func isProblem(about Object, ready *metav1.Condition) bool {
 	if Waits(about, ready.Reason) {
 		return false

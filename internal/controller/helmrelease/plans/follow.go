@@ -18,7 +18,7 @@ import (
 )
 
 // Follow brings the plan of a HelmRelease up to date with a decision: it records that the plan was
-// applied, and deletes a plan that is not needed any more. discard deletes its rendered text. Nothing
+// applied, and deletes a plan that is no longer needed. discard deletes its rendered text. Nothing
 // is sent if there is no plan, or nothing has changed.
 func (p *Planner) Follow(ctx context.Context, hr *helmv2.HelmRelease, in release.Input, d release.Decision, discard func(context.Context) error) error {
 	_, final := d.Action.(release.Finalize)
@@ -59,7 +59,7 @@ func (p *Planner) drop(ctx context.Context, plan *v1alpha1.ReleasePlan, discard 
 	return client.IgnoreNotFound(p.Client.Delete(ctx, plan, client.Preconditions{ResourceVersion: &plan.ResourceVersion}))
 }
 
-// unneeded reports whether the change that a plan is about is not wanted any more, and no user
+// unneeded reports whether the change that a plan is about is no longer wanted, and no user
 // requests the plan.
 func unneeded(plan *v1alpha1.ReleasePlan, in release.Input, d release.Decision) bool {
 	token := in.Desired.Requests.Plan

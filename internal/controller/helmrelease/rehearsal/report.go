@@ -71,7 +71,7 @@ func (r *Reporter) Blocked(ctx context.Context, hr *helmv2.HelmRelease, err erro
 	return r.report(ctx, hr, Blocked(b))
 }
 
-// Forget drops the state of a HelmRelease that does not exist any more.
+// Forget drops the state of a HelmRelease that no longer exists.
 func (r *Reporter) Forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

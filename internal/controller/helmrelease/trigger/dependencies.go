@@ -17,7 +17,7 @@ import (
 )
 
 // Dependencies enqueues the HelmReleases that depend on one that becomes ready, and those that one
-// depended on that was deleted. A dependency that is not ready any more enqueues none: its
+// depended on that was deleted. A dependency that is no longer ready enqueues none: its
 // dependents are installed, and an upgrade of the dependency does not make them unready.
 func (h *Handlers) Dependencies() handler.EventHandler {
 	return handler.Funcs{
