@@ -23,11 +23,11 @@ func TestSubject(t *testing.T) {
 	if job.Spec.GetUninstall().DisableHooks || !job.Patient || len(job.History) != 1 || job.Origin != (Origin{Name: "web", Namespace: "apps"}) {
 		t.Errorf("job %+v", job)
 	}
-	s.Desired.Deleted, s.Desired.Deletion.NoHooks = true, true
+	s.Deleted, s.Deletion.NoHooks = true, true
 	if job = s.Job(release.Uninstall{}); !job.Spec.GetUninstall().DisableHooks || hr.Spec.Uninstall != nil {
 		t.Errorf("the uninstall of a deletion without hooks has %+v, and the spec %+v", job.Spec.Uninstall, hr.Spec.Uninstall)
 	}
-	s.Desired.Deleted = false
+	s.Deleted = false
 	if job = s.Job(release.Uninstall{}); job.Spec.GetUninstall().DisableHooks {
 		t.Error("hooks are disabled without a deletion")
 	}

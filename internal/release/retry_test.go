@@ -70,10 +70,14 @@ func TestDecisionRetry(t *testing.T) {
 
 		"stalled":          {Decision{Action: Stall{}}, nil, "10m0s spread"},
 		"stalled and held": {Decision{Action: Stall{}, Rule: RuleRolledBack}, heldFor(time.Minute, 10*time.Minute), "1m0s"},
-		"rollback refused": {Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, State: StateRolledBack, Rule: RuleRolledBack},
-			drift(Drift{Repeat: true}), "backoff<=30s"},
-		"rollback refused elsewhere": {Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, Rule: RuleRolledBack},
-			drift(Drift{Repeat: true}), "10m0s spread"},
+		"rollback refused": {
+			Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, State: StateRolledBack, Rule: RuleRolledBack},
+			drift(Drift{Repeat: true}), "backoff<=30s",
+		},
+		"rollback refused elsewhere": {
+			Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, Rule: RuleRolledBack},
+			drift(Drift{Repeat: true}), "10m0s spread",
+		},
 
 		"adopted":   {Decision{Action: Adopt{}}, nil, "now"},
 		"forgotten": {Decision{Action: Forget{}}, nil, "now"},

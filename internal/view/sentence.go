@@ -99,8 +99,6 @@ func link(state State) string {
 	return Documentation + Runbook
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
 // times returns "1 failure", "2 failures" or "2 retries".
 func times(n int64, noun string) string {
 	switch {

@@ -159,8 +159,8 @@ func (o observation) read(in release.Input, fact release.Fact) (release.Input, e
 		found := o.live
 		have.Drift = &found
 	case release.FactDebounce:
-		if o.World.debounce != nil {
-			recent := *o.World.debounce
+		if o.debounce != nil {
+			recent := *o.debounce
 			have.Debounce = &recent
 		}
 	case release.FactNamespace:
