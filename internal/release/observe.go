@@ -13,7 +13,7 @@ const (
 	// FactDependents is Observed.Dependents.
 	FactDependents Fact = "dependents"
 	// FactConnection is the connection to the cluster of the release, and Observed.Unreachable. All
-	// facts up to FactHealth need the connection.
+	// facts up to FactDrift need the connection.
 	FactConnection Fact = "connection"
 	// FactRevisions are the stored revisions, which may come from a cache, and the HelmReleases that
 	// request or created the release. FactConfirmation is the same, as the API server has it.
