@@ -6,6 +6,8 @@ package cluster
 import (
 	"crypto/sha256"
 	"fmt"
+
+	"k8s.io/client-go/rest"
 )
 
 // LocalCluster is the Connection.Cluster of the controller's own cluster.
@@ -26,6 +28,10 @@ type Identity struct {
 	// Fresh requests a connection that is not shared and not cached.
 	Fresh bool
 }
+
+// impersonate sets the user of all requests by a configuration. Other fields of impersonation stay empty:
+// the API server adds the groups of a ServiceAccount itself.
+func (i Identity) impersonate(config *rest.Config) { config.Impersonate.UserName = i.User }
 
 // digest is the digest of a kubeconfig, a Workload or a lookup.
 type digest = [sha256.Size]byte

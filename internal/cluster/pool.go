@@ -275,7 +275,7 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 		}
 	}
 	config.Wrap(apiretry.Deadline)
-	config.Impersonate.UserName = id.User
+	id.impersonate(config)
 	// Inside of the transports that repeat requests, so that it sees each attempt.
 	config.Wrap(c.o.TransportWrapper)
 	connection, err := connect(config, cache)

@@ -211,30 +211,6 @@ func (x *comparison) equal(path fieldpath.Path, want, have any) bool {
 	return same(want, have)
 }
 
-// ignores reports whether a field may differ. A pointer may lead into an atomic field; then the
-// rest of that field is still compared.
-func (x *comparison) ignores(f field) bool {
-	if f.tokens == nil {
-		return false
-	}
-	want := runtime.DeepCopyJSONValue(f.want)
-	for _, p := range x.ignored {
-		if hasPrefix(f.tokens, p) {
-			return true
-		}
-		if hasPrefix(p, f.tokens) && f.want != nil && f.have != nil {
-			rest := p[len(f.tokens):]
-			want, _ = overlay(want, runtime.DeepCopyJSONValue(f.have), rest)
-			x.patched = append(x.patched, patched{f.path, rest, f.have})
-		}
-	}
-	return x.equal(f.path, want, f.have)
-}
-
-func hasPrefix(tokens, prefix []string) bool {
-	return len(prefix) <= len(tokens) && slices.Equal(tokens[:len(prefix)], prefix)
-}
-
 // responsible returns the entry of the manager that most likely changed a field, or the empty entry
 // if none is known. A missing field has no owner. Then it returns the newest entry of another
 // manager, if that is newer than Pintle's.

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
@@ -134,6 +135,30 @@ func (r *Rules) For(o *unstructured.Unstructured) (pointers []string, exempt boo
 func Exempt(o *unstructured.Unstructured) bool {
 	return strings.EqualFold(o.GetLabels()[helmv2.MetadataDriftDetection], helmv2.MetadataDriftDetectionDisabled) ||
 		strings.EqualFold(o.GetAnnotations()[helmv2.MetadataDriftDetection], helmv2.MetadataDriftDetectionDisabled)
+}
+
+// ignores reports whether a field may differ. A pointer may lead into an atomic field; then the
+// rest of that field is still compared.
+func (x *comparison) ignores(f field) bool {
+	if f.tokens == nil {
+		return false
+	}
+	want := runtime.DeepCopyJSONValue(f.want)
+	for _, p := range x.ignored {
+		if hasPrefix(f.tokens, p) {
+			return true
+		}
+		if hasPrefix(p, f.tokens) && f.want != nil && f.have != nil {
+			rest := p[len(f.tokens):]
+			want, _ = overlay(want, runtime.DeepCopyJSONValue(f.have), rest)
+			x.patched = append(x.patched, patched{f.path, rest, f.have})
+		}
+	}
+	return x.equal(f.path, want, f.have)
+}
+
+func hasPrefix(tokens, prefix []string) bool {
+	return len(prefix) <= len(tokens) && slices.Equal(tokens[:len(prefix)], prefix)
 }
 
 // parsePointer returns the tokens of a JSON pointer, none for the empty one.

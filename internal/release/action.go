@@ -9,8 +9,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Action is the closed set of results of a decision: a HelmAction, Finalize, which removes the
-// finalizer, or Adopt, Forget, Settle, Wait or Stall, which write status only.
+// Action is the closed set of results of a decision: a HelmAction, ComputePlan, Finalize, which removes
+// the finalizer, or Adopt, Forget, Settle, Wait or Stall, which write status only.
 //
 //sumtype:decl
 type Action interface{ isAction() }
@@ -126,6 +126,13 @@ type CorrectDrift struct {
 	Held bool
 }
 
+// ComputePlan computes the plan of an action and stores it. The decision is made again with the plan.
+type ComputePlan struct {
+	Of HelmAction
+	// Request is the token of the request for the plan. It is empty if a policy demands the plan.
+	Request string
+}
+
 // Finalize removes the finalizer from the HelmRelease.
 type Finalize struct{}
 
@@ -176,6 +183,7 @@ func (Uninstall) isAction()    {}
 func (Unlock) isAction()       {}
 func (Recheck) isAction()      {}
 func (CorrectDrift) isAction() {}
+func (ComputePlan) isAction()  {}
 func (Finalize) isAction()     {}
 func (Adopt) isAction()        {}
 func (Forget) isAction()       {}
@@ -234,6 +242,8 @@ func Name(a Action) string {
 		return string(helmv2.ActionUninstall)
 	case Unlock:
 		return string(helmv2.ActionUnlock)
+	case ComputePlan:
+		return "plan"
 	case Finalize:
 		return "finalize"
 	case Adopt:

@@ -51,6 +51,9 @@ const (
 	RuleAwaitingApproval  Rule = "AwaitingApproval"
 )
 
+// RulePlanRequested precedes the rules. The decision after it, with the plan, is made by one of them.
+const RulePlanRequested Rule = "PlanRequested"
+
 // rule is one entry of the policy. apply returns nil if the rule does not apply.
 type rule struct {
 	name  Rule
@@ -100,8 +103,20 @@ func Rules() []Rule {
 	return names
 }
 
-// Decide returns the next action. Installs, upgrades and uninstalls pass the gates of policies.
-func Decide(in Input) Decision { return insist(in, pass(in, ungated(in))) }
+// Decide returns the next action. A plan that a user requests is computed first.
+func Decide(in Input) Decision {
+	if a, asked := PlanRequested(in); asked && in.Observed.Plan == nil {
+		return Decision{
+			Rule: RulePlanRequested, Action: ComputePlan{Of: a, Request: in.Desired.Requests.Plan},
+			Why: fmt.Sprintf("a plan of the '%s' action is requested", Name(a)),
+		}
+	}
+	return gated(in)
+}
+
+// gated returns the next action without regard to requests for plans. Installs, upgrades, rollbacks on
+// request and uninstalls pass the gates of policies.
+func gated(in Input) Decision { return insist(in, pass(in, ungated(in))) }
 
 // ungated returns the next action if there were no policies.
 func ungated(in Input) Decision {

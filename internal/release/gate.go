@@ -105,7 +105,7 @@ func refusedInSync(in Input, d Decision) Decision {
 // correctHeld returns the correction of drift that precedes a held upgrade or rollback, or held. A
 // policy holds that action alone: the release stays equal to its newest revision.
 func correctHeld(in Input, d, held Decision) Decision {
-	if d.Rule != RuleOutOfSync && d.Rule != RuleRolledBack {
+	if _, unplanned := held.Action.(ComputePlan); unplanned || d.Rule != RuleOutOfSync && d.Rule != RuleRolledBack {
 		return held
 	}
 	if d.Rule == RuleRolledBack {
@@ -241,7 +241,7 @@ func awaitApproval(in Input, d Decision) *Decision {
 	}
 	switch {
 	case plan == nil:
-		return &Decision{Action: Wait{After: targetRecheck, Brief: true}, Why: "the plan is not computed yet"}
+		return &Decision{Action: ComputePlan{Of: d.HelmAction()}, Why: fmt.Sprintf("a policy demands a plan of the '%s' action", Name(d.Action))}
 	case plan.Failed != "":
 		return &Decision{Action: Wait{Obstacle: helmv2.ReasonPlanFailed}, Why: fmt.Sprintf("the plan of the '%s' action cannot be computed: %s", Name(d.Action), plan.Failed)}
 	case plan.Denied != "":
@@ -256,24 +256,6 @@ func awaitApproval(in Input, d Decision) *Decision {
 		return nil
 	}
 	return wait(fmt.Sprintf("the '%s' action awaits approval, since %s: %s; plan %s", Name(d.Action), plan.Needs, plan.Summary, plan.Digest))
-}
-
-// MustPlan reports whether the decision depends on the plan of the next action, and returns that
-// action.
-func MustPlan(in Input) (HelmAction, bool) {
-	if in.Observed.Plan != nil || !in.Desired.Demands.NeedPlan() {
-		return nil, false
-	}
-	d := ungated(in)
-	if in = facing(in, d); !isGated(in, d) || !in.Desired.Demands.NeedPlan() {
-		return nil, false
-	}
-	for _, g := range gates() {
-		if g.name != RuleAwaitingApproval && g.apply(in, d) != nil {
-			return nil, false
-		}
-	}
-	return d.HelmAction(), true
 }
 
 // MustFindNamespace reports whether the decision depends on whether the namespace of a deleted

@@ -85,7 +85,7 @@ func MustConfirm(in Input) bool {
 	if !in.Desired.Deleted || in.Observed.Unreachable != "" || !MustReadHistory(in.Desired, in.Recorded, in.Observed.Running) {
 		return false
 	}
-	_, final := Decide(in).Action.(Finalize)
+	_, final := gated(in).Action.(Finalize)
 	return final
 }
 

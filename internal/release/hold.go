@@ -221,7 +221,7 @@ func MustReadRevision(in Input) int {
 	if !in.Desired.Hold.Active {
 		return 0
 	}
-	d := Decide(in)
+	d := gated(in)
 	if wait, waits := d.Action.(Wait); d.Rule == RuleRolledBack && waits && wait.Brief {
 		return in.Desired.Hold.To
 	}

@@ -33,8 +33,8 @@ const (
 	FactDebounce Fact = "debounce"
 	// FactNamespace is Observed.Terminating.
 	FactNamespace Fact = "namespace"
-	// FactPlan is the plan of the action that PlannedAction returns. It is computed if there is none,
-	// or if it is out of date.
+	// FactPlan is Observed.Plan: the plan of the action that PlannedAction returns, if it was computed
+	// and is up to date.
 	FactPlan Fact = "plan"
 )
 
@@ -102,11 +102,9 @@ func stays(in Input) bool {
 // PlannedAction returns the action whose plan the decision depends on, or a user requests; nil if there
 // is none.
 func PlannedAction(in Input) HelmAction {
-	if requested, asked := PlanRequested(in); asked {
-		return requested
-	}
-	needed, _ := MustPlan(in)
-	return needed
+	in.Observed.Plan = nil
+	planned, _ := Decide(in).Action.(ComputePlan)
+	return planned.Of
 }
 
 // WithRevisions returns in with stored revisions and the HelmReleases that request the release. What

@@ -200,7 +200,7 @@ func MustCompare(in Input) bool {
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
 		return false
 	}
-	d := Decide(in)
+	d := gated(in)
 	return d.State == StateInSync || d.State == StateRolledBack || isHeldDeployed(d)
 }
 
@@ -220,7 +220,7 @@ func (d Desired) KeepInputs(recorded helmv2.HelmReleaseStatus, running *Running)
 
 // IsDesired reports whether the newest revision has the inputs in the spec. A release may be held at
 // another one, by a request or a policy.
-func IsDesired(in Input) bool { return Decide(in).Rule == RuleInSync }
+func IsDesired(in Input) bool { return gated(in).Rule == RuleInSync }
 
 // inSync always applies.
 func inSync(Input) *Decision {

@@ -97,7 +97,7 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 	case release.Forget:
 		return forgotten(hr)
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
-		release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize:
+		release.Unlock, release.Recheck, release.CorrectDrift, release.ComputePlan, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }

@@ -163,7 +163,7 @@ func (s steps) checkProven(in release.Input, d release.Decision) error {
 		used = a.Resume
 	case release.Upgrade:
 		used = a.Resume
-	case release.Unlock, release.Finalize, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Unlock, release.ComputePlan, release.Finalize, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if used > 0 && s.forgedAt(in, used) {
 		return fmt.Errorf("revision %d of an attacker is used: %+v", used, d)

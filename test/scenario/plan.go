@@ -13,30 +13,43 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// findPlan returns the plan of the next action. It computes the plan if there is none, if its inputs or
-// its base have changed, if it is void, or on request.
+// findPlan returns the plan of the next action; nil if there is none, its inputs or its base have
+// changed, it is void, or another one is requested.
 func (o observation) findPlan(in release.Input) *release.Plan {
-	w, action := o.World, release.PlanActionOf(in, release.PlannedAction(in))
+	action := release.PlannedAction(in)
+	p, of := o.plan, release.PlanActionOf(in, action)
+	_, requested := release.PlanRequested(in)
+	reinstalled := p != nil && p.action == v1alpha1.PlanReinstall && of == v1alpha1.PlanInstall
+	if p == nil || p.basis != basisOf(in, of) && !reinstalled || p.digest == o.void || requested {
+		return nil
+	}
+	return p.found(in.Desired.Demands)
+}
+
+// computePlan computes the plan of an action, and returns in with it.
+func (o observation) computePlan(in release.Input, do release.ComputePlan) release.Input {
+	w, of := o.World, release.PlanActionOf(in, do.Of)
+	w.plans++
+	made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basisOf(in, of), action: of, changes: w.changes}
+	if p := w.plan; p != nil {
+		made.approved, made.approvedBy, made.rejected = p.approved, p.approvedBy, p.rejected
+	}
+	w.plan, w.void = &made, ""
+	w.out.line("plan %s %s", made.action, made.digest)
+	if do.Request != "" {
+		handle(w, v1alpha1.AnnotationPlan, do.Request)
+	}
+	in.Observed.Plan = made.found(in.Desired.Demands)
+	return in
+}
+
+// basisOf returns what a plan is computed from.
+func basisOf(in release.Input, action v1alpha1.PlanAction) string {
 	base := 0
 	if newest := in.Observed.Newest(); newest != nil {
 		base = newest.Version
 	}
-	_, requested := release.PlanRequested(in)
-	basis := fmt.Sprintf("%s %d %+v", action, base, release.InputsOf(in.Desired))
-	reinstalled := w.plan != nil && w.plan.action == v1alpha1.PlanReinstall && action == v1alpha1.PlanInstall
-	if p := w.plan; p == nil || p.basis != basis && !reinstalled || p.digest == w.void || requested {
-		w.plans++
-		made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basis, action: action, changes: w.changes}
-		if p != nil {
-			made.approved, made.approvedBy, made.rejected = p.approved, p.approvedBy, p.rejected
-		}
-		w.plan, w.void = &made, ""
-		w.out.line("plan %s %s", made.action, made.digest)
-	}
-	if requested {
-		handle(w, v1alpha1.AnnotationPlan, in.Desired.Requests.Plan)
-	}
-	return w.plan.found(in.Desired.Demands)
+	return fmt.Sprintf("%s %d %+v", action, base, release.InputsOf(in.Desired))
 }
 
 // found returns the plan as decisions read it.

@@ -34,6 +34,10 @@ func (w *World) reconcileOnce(helm helmResult, die string) error {
 		return s.block(err)
 	}
 	d := release.Decide(in)
+	if compute, is := d.Action.(release.ComputePlan); is {
+		in = s.computePlan(in, compute)
+		d = release.Decide(in)
+	}
 	if err := s.decided(in, d); err != nil {
 		return err
 	}

@@ -8,13 +8,10 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
-	"github.com/pintle-dev/pintle/internal/helm"
-	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -45,11 +42,11 @@ func (o *observer) observe(ctx context.Context, rec reconciliation) (reconciliat
 }
 
 // rehearse observes as observe does, for a process that changes nothing: a comparison of live objects
-// sends dry runs, which are writes, and a plan would be stored. The controller that leads does both.
+// sends dry runs, which are writes.
 func (o *observer) rehearse(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	run := &observation{observer: o, ctx: ctx, rec: rec}
 	return run.observe(func(in release.Input, fact release.Fact) (release.Input, error) {
-		if fact == release.FactDrift || fact == release.FactPlan {
+		if fact == release.FactDrift {
 			return in, nil
 		}
 		return run.read(in, fact)
@@ -99,7 +96,7 @@ func (o *observation) read(in release.Input, fact release.Fact) (release.Input, 
 	case release.FactNamespace:
 		have.Terminating = o.dependents.IsTerminating(o.ctx, o.rec.hr.Namespace)
 	case release.FactPlan:
-		have.Plan, err = o.plan(in)
+		o.rec.plan, have.Plan, err = o.plans.Find(o.ctx, o.planQuery(o.with(in), release.PlannedAction(in)))
 	}
 	return in, err
 }
@@ -196,45 +193,6 @@ func (o *observation) health(in release.Input) (*release.Health, error) {
 		return nil, o.unread(err, "Could not determine the health of revision %d", version)
 	}
 	return &health, nil
-}
-
-func (o *observation) plan(in release.Input) (*release.Plan, error) {
-	rec, action := o.with(in), release.PlannedAction(in)
-	q := plans.Query{HR: rec.hr, In: in, Action: action}
-	o.memory.With(rec.key(), func(m *memory) { q.Void = m.void })
-	if _, requested := release.PlanRequested(in); requested {
-		q.Token = in.Desired.Requests.Plan
-	}
-	q.Compute = func(ctx context.Context, of v1alpha1.PlanAction, inputs string) (plan.Plan, error) {
-		return o.compute(ctx, rec, action, helm.PlanRequest{Action: of, Inputs: inputs})
-	}
-	found, err := o.plans.Plan(o.ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	o.memory.With(rec.key(), func(m *memory) {
-		if m.void != found.Digest {
-			m.void = ""
-		}
-	})
-	if q.Token != "" {
-		o.rec, err = o.handled(o.ctx, o.rec, v1alpha1.AnnotationPlan, q.Token)
-	}
-	return found, err
-}
-
-// compute computes the plan of an action. The secrets of a release that is deleted or suspended have
-// not been read.
-func (o *observation) compute(ctx context.Context, rec reconciliation, action release.HelmAction, q helm.PlanRequest) (found plan.Plan, err error) {
-	if q.Action != v1alpha1.PlanUninstall && q.Action != v1alpha1.PlanRollback {
-		if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, release.Install{}); err != nil {
-			return found, err
-		}
-	}
-	if rec.want.Secrets, err = o.inputs.secrets(ctx, rec); err != nil {
-		return found, err
-	}
-	return o.helm.Plan(ctx, rec.conn, o.job(rec, action), q)
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption

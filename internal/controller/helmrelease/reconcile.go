@@ -101,6 +101,12 @@ func (r *Reconciler) advance(ctx context.Context, rec reconciliation) (ctrl.Resu
 		return r.block(ctx, rec, err)
 	}
 	rec.decision = release.Decide(rec.in)
+	if compute, is := rec.decision.Action.(release.ComputePlan); is {
+		if rec, err = r.computePlan(ctx, rec, compute); err != nil {
+			return r.block(ctx, rec, err)
+		}
+		rec.decision = release.Decide(rec.in)
+	}
 	if rec, err = r.followPlan(ctx, rec); err != nil {
 		return r.block(ctx, rec, err)
 	}
@@ -142,33 +148,13 @@ func (r *Reconciler) explain(rec reconciliation, err error) error {
 	return r.connections.Explain(rec.hr, rec.conn, err)
 }
 
-// followPlan brings the plan of the release up to date with the decision. It returns rec with a
-// connection if it needed one.
-func (r *Reconciler) followPlan(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	in := rec.in
-	err := r.plans.Follow(ctx, rec.hr, in, rec.decision, func(ctx context.Context) (err error) {
-		if rec.conn == nil && !in.Desired.Suspension.Active && !in.Desired.Deletion.Orphan {
-			// Nothing was read after the uninstall. The text stays if the access is gone meanwhile.
-			if rec.conn, _, err = r.connect(ctx, rec); controller.IsTransient(err) {
-				return err
-			}
-		}
-		if rec.conn == nil {
-			return nil
-		}
-		return r.helm.DeletePlan(ctx, rec.conn, in.Desired.Target)
-	})
-	if err == nil {
-		return rec, nil
-	}
-	return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not update the ReleasePlan")
-}
-
 // rehearse reports the decision or the obstacle. Nothing is stored, so that no release counts as in
 // sync without being observed.
 func (r *Reconciler) rehearse(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	rec, err := r.desired(ctx, rec)
 	if err == nil {
+		// The controller that leads computes the plan that a user requests.
+		rec.in.Desired.Requests.Plan = ""
 		rec, err = r.observer.rehearse(ctx, rec)
 	}
 	var pause time.Duration
@@ -192,7 +178,7 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 		r.actor.cancel(rec.key(), a)
 	case release.Adopt:
 		rec.in.Observed.Inventory = r.observer.inventory(ctx, rec)
-	case release.Settle, release.Stall, release.Forget,
+	case release.Settle, release.Stall, release.Forget, release.ComputePlan,
 		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return r.publisher.publishDecision(ctx, rec)

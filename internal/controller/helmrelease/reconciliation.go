@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -29,7 +30,10 @@ type reconciliation struct {
 	// in is the input of the decision.
 	in release.Input
 	// conn is the connection to read and to act by; nil if nothing is to be read.
-	conn     *cluster.Connection
+	conn *cluster.Connection
+	// plan is the ReleasePlan as it was read or written last; nil if there is none, or the decision
+	// depends on no plan.
+	plan     *v1alpha1.ReleasePlan
 	decision release.Decision
 }
 

@@ -40,7 +40,8 @@ func (p *Planner) Follow(ctx context.Context, hr *helmv2.HelmRelease, in release
 				return fmt.Errorf("delete the rendered text of the plan: %w", err)
 			}
 		}
-		return p.write(ctx, plan, after)
+		_, err := p.write(ctx, plan, after)
+		return err
 	}
 	if !final && !unneeded(plan, in, d) {
 		return nil

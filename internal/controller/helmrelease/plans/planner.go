@@ -71,22 +71,20 @@ type Query struct {
 	// Void is the digest of a plan that would not do any more what it states; empty if there is
 	// none.
 	Void string
-	// Compute computes the plan, and stores its rendered text. Its errors contain no values of
-	// Secrets.
-	Compute func(ctx context.Context, action v1alpha1.PlanAction, inputs string) (plan.Plan, error)
 }
 
-// Plan returns the plan of an action. It computes the plan if there is none, if it is out of date, or
-// on request. Nothing is read from the API server if the plan is up to date.
-func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
+// Find returns the ReleasePlan, nil if there is none, and the plan of the action; nil if it is not
+// computed, out of date, or older than the request. Nothing is read from the API server if the plan is
+// up to date.
+func (p *Planner) Find(ctx context.Context, q Query) (stored *v1alpha1.ReleasePlan, found *release.Plan, err error) {
 	if err := p.unknown(); err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "ReleasePlans cannot be read")
+		return nil, nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "ReleasePlans cannot be read")
+	}
+	if isForeground(q.HR) {
+		// The garbage collector deletes the plan before the HelmRelease. It is computed each time.
+		return nil, nil, nil
 	}
 	on := basisOf(q.HR, q.In, q.Action)
-	if isForeground(q.HR) {
-		// The garbage collector deletes the plan before the HelmRelease.
-		return p.unstored(ctx, q, on)
-	}
 	usable := func(plan *v1alpha1.ReleasePlan) bool {
 		if q.Token != "" && plan != nil && plan.Status.LastHandledPlanAt != q.Token {
 			return false
@@ -97,43 +95,59 @@ func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
 		}
 		return on.isCurrent(plan) && plan.Status.Digest != q.Void && plan.Status.AppliedAt == nil
 	}
-	plan, err := p.known(q.HR)
-	if err == nil && !usable(plan) {
+	stored, err = p.known(q.HR)
+	if err == nil && !usable(stored) {
 		// The watch may be behind the last write.
-		plan, err = p.read(ctx, q.HR)
+		stored, err = p.read(ctx, q.HR)
 	}
 	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read the ReleasePlan")
+		return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read the ReleasePlan")
 	}
-	failed := ""
-	if !usable(plan) {
-		if plan, failed, err = p.compute(ctx, q, on, plan); err != nil {
-			return nil, err
-		}
+	if !usable(stored) {
+		return stored, nil, nil
 	}
-	found := planOf(q, plan, failed)
-	return found, p.write(ctx, plan, status.PlanAssessed(plan, found, metav1.NewTime(p.Now())))
+	return stored, planOf(q, stored, ""), nil
 }
 
-// compute computes the plan, and creates the object if there is none. failed is the error of a chart
-// that cannot be rendered.
-func (p *Planner) compute(ctx context.Context, q Query, on basis, plan *v1alpha1.ReleasePlan) (made *v1alpha1.ReleasePlan, failed string, err error) {
-	computed, err := q.Compute(ctx, on.action, on.inputs)
-	status := computed.Status
+// Computation computes the plan of an action, and stores its rendered text. Its errors contain no values
+// of Secrets.
+type Computation func(ctx context.Context, action v1alpha1.PlanAction, inputs string) (plan.Plan, error)
+
+// Compute computes the plan and writes it into the ReleasePlan that Find returned. If that is nil, it
+// creates one. The plan of a HelmRelease that is deleted after its dependents is not stored.
+func (p *Planner) Compute(ctx context.Context, q Query, stored *v1alpha1.ReleasePlan, compute Computation) (*v1alpha1.ReleasePlan, *release.Plan, error) {
+	on := basisOf(q.HR, q.In, q.Action)
+	computed, err := compute(ctx, on.action, on.inputs)
+	if isForeground(q.HR) {
+		if err != nil {
+			return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
+		}
+		return nil, planOf(q, &v1alpha1.ReleasePlan{Status: computed.Status}, ""), nil
+	}
+	status, failed := computed.Status, ""
 	var blocked *release.Blocked
 	switch {
 	case errors.As(err, &blocked):
-		return nil, "", err
+		return nil, nil, err
 	case err != nil && controller.IsTransient(err):
-		return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
+		return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
 	case err != nil:
 		status, failed = v1alpha1.ReleasePlanStatus{Action: on.action}, err.Error()
 	}
 	status.Inputs, status.Base = on.inputs, on.base
+	stored, err = p.store(ctx, q, stored, status)
+	if err != nil {
+		return nil, nil, err
+	}
+	return stored, planOf(q, stored, failed), nil
+}
+
+// store writes a status that was computed, and returns the ReleasePlan with it.
+func (p *Planner) store(ctx context.Context, q Query, plan *v1alpha1.ReleasePlan, status v1alpha1.ReleasePlanStatus) (*v1alpha1.ReleasePlan, error) {
 	if plan == nil {
 		plan = newPlan(q.HR)
 		if err := p.Client.Create(ctx, plan, controller.FieldOwner); err != nil {
-			return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not create the ReleasePlan")
+			return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not create the ReleasePlan")
 		}
 	}
 	if status.Digest == plan.Status.Digest && plan.Status.AppliedAt == nil {
@@ -143,43 +157,32 @@ func (p *Planner) compute(ctx context.Context, q Query, on basis, plan *v1alpha1
 	if status.LastHandledPlanAt = plan.Status.LastHandledPlanAt; q.Token != "" {
 		status.LastHandledPlanAt = q.Token
 	}
-	if equality.Semantic.DeepEqual(plan.Status, status) {
-		return plan, failed, nil
-	}
-	written := plan.DeepCopy()
-	written.Status = status
-	if err := p.patch(ctx, plan, written); err != nil {
-		return nil, "", err
-	}
-	return written, failed, nil
+	return p.write(ctx, plan, status)
 }
 
-// write writes the status of a plan if it differs.
-func (p *Planner) write(ctx context.Context, plan *v1alpha1.ReleasePlan, status v1alpha1.ReleasePlanStatus) error {
-	if equality.Semantic.DeepEqual(plan.Status, status) {
+// Assess writes into a ReleasePlan what policies and users make of its plan. A ReleasePlan that is nil
+// is not stored.
+func (p *Planner) Assess(ctx context.Context, stored *v1alpha1.ReleasePlan, found *release.Plan) error {
+	if stored == nil {
 		return nil
 	}
+	_, err := p.write(ctx, stored, status.PlanAssessed(stored, found, metav1.NewTime(p.Now())))
+	return err
+}
+
+// write writes the status of a plan if it differs, and returns the plan with it. It is refused if the
+// plan has changed since it was read.
+func (p *Planner) write(ctx context.Context, plan *v1alpha1.ReleasePlan, status v1alpha1.ReleasePlanStatus) (*v1alpha1.ReleasePlan, error) {
+	if equality.Semantic.DeepEqual(plan.Status, status) {
+		return plan, nil
+	}
 	written := plan.DeepCopy()
 	written.Status = status
-	return p.patch(ctx, plan, written)
-}
-
-// patch writes the status of a plan. It is refused if the plan has changed since it was read.
-func (p *Planner) patch(ctx context.Context, read, written *v1alpha1.ReleasePlan) error {
-	patch := client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(plan, client.MergeFromWithOptimisticLock{})
 	if err := p.Client.Status().Patch(ctx, written, patch, controller.FieldOwner); err != nil {
-		return fmt.Errorf("write the status of ReleasePlan %s/%s: %w", read.Namespace, read.Name, err)
+		return nil, fmt.Errorf("write the status of ReleasePlan %s/%s: %w", plan.Namespace, plan.Name, err)
 	}
-	return nil
-}
-
-// unstored returns a plan that is computed each time.
-func (p *Planner) unstored(ctx context.Context, q Query, on basis) (*release.Plan, error) {
-	computed, err := q.Compute(ctx, on.action, on.inputs)
-	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
-	}
-	return planOf(q, &v1alpha1.ReleasePlan{Status: computed.Status}, ""), nil
+	return written, nil
 }
 
 // planOf returns a plan as decisions read it.

@@ -97,21 +97,28 @@ func (w *world) plan() (*release.Plan, error) {
 }
 
 func (w *world) planOf(a release.HelmAction) (*release.Plan, error) {
-	return w.Plan(w.Context(), Query{
-		HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token,
-		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
-			w.computed++
-			made := plan.Plan{Status: v1alpha1.ReleasePlanStatus{
-				Action: action, Digest: fmt.Sprintf("sha256:%d", w.computed), Version: plan.Version, Summary: v1alpha1.PlanSummary{Delete: 1, Destructive: 1},
-				Removals: []v1alpha1.PlanRemoval{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true, Count: 1}},
-				Changes:  []v1alpha1.PlanChange{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true}},
-			}}
-			if made.Status.Summary.Refused = w.refused; w.refused > 0 {
-				made.Status.Changes = append(made.Status.Changes, v1alpha1.PlanChange{Kind: "StatefulSet", Name: "db", Change: v1alpha1.ChangeRefused, Reason: "immutable"})
-			}
-			return made, w.fails
-		},
-	})
+	q := Query{HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token}
+	stored, found, err := w.Find(w.Context(), q)
+	if err == nil && found == nil {
+		stored, found, err = w.Compute(w.Context(), q, stored, w.compute)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, w.Assess(w.Context(), stored, found)
+}
+
+func (w *world) compute(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
+	w.computed++
+	made := plan.Plan{Status: v1alpha1.ReleasePlanStatus{
+		Action: action, Digest: fmt.Sprintf("sha256:%d", w.computed), Version: plan.Version, Summary: v1alpha1.PlanSummary{Delete: 1, Destructive: 1},
+		Removals: []v1alpha1.PlanRemoval{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true, Count: 1}},
+		Changes:  []v1alpha1.PlanChange{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true}},
+	}}
+	if made.Status.Summary.Refused = w.refused; w.refused > 0 {
+		made.Status.Changes = append(made.Status.Changes, v1alpha1.PlanChange{Kind: "StatefulSet", Name: "db", Change: v1alpha1.ChangeRefused, Reason: "immutable"})
+	}
+	return made, w.fails
 }
 
 // must returns a plan that can be read.
@@ -276,7 +283,7 @@ func TestStaleWrite(t *testing.T) {
 	stale := w.stored()
 	w.in.Desired.ConfigDigest = "sha256:other"
 	w.must()
-	if err := w.write(t.Context(), stale, v1alpha1.ReleasePlanStatus{Digest: "sha256:late"}); !apierrors.IsConflict(err) {
+	if _, err := w.write(t.Context(), stale, v1alpha1.ReleasePlanStatus{Digest: "sha256:late"}); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v", err)
 	}
 	w.expect("the digest", w.stored().Status.Digest, "sha256:2")

@@ -115,10 +115,10 @@ func Decided(in release.Input, d release.Decision) Finding {
 			f.Result = Suspended
 		}
 	case release.Wait:
-		f.Result, f.Reason = waits(d.Rule, a)
-		if d.Rule == release.RuleAwaitingApproval {
-			f.Why = "a policy requires a plan of the action, and a rehearsal computes none"
-		}
+		f.Result, f.Reason = waits(a)
+	case release.ComputePlan:
+		f.Result, f.Reason = WouldHold, helmv2.ReasonAwaitingApproval
+		f.Why = "a policy requires a plan of the action, and a rehearsal computes none"
 	case release.Stall:
 		f.Result, f.Reason = WouldStall, a.Reason
 		if a.Reason == helmv2.ReasonPolicyRefused {
@@ -134,12 +134,10 @@ func inputsOf(want release.Desired) string {
 }
 
 // waits returns the result of a wait and the reason of its condition.
-func waits(rule release.Rule, w release.Wait) (result Result, reason string) {
+func waits(w release.Wait) (result Result, reason string) {
 	switch {
 	case w.Gate != "":
 		return WouldHold, w.Gate
-	case rule == release.RuleAwaitingApproval:
-		return WouldHold, helmv2.ReasonAwaitingApproval
 	case w.Brief:
 		return InProgress, ""
 	}

@@ -47,7 +47,7 @@ func TestResults(t *testing.T) {
 		"Brief":       {decided(release.RuleDebounce, release.Wait{Brief: true}), InProgress, "", ""},
 		"Retry":       {decided(release.RuleAwaitRetry, release.Wait{Retrying: true}), WouldWait, "Normal", "while it waits"},
 		"Frozen":      {decided(release.RuleFrozen, release.Wait{Gate: helmv2.ReasonFrozen}), WouldHold, "Normal", "until the policy"},
-		"Approval":    {decided(release.RuleAwaitingApproval, release.Wait{Brief: true}), WouldHold, "Normal", "until the policy"},
+		"Approval":    {decided(release.RuleAwaitingApproval, release.ComputePlan{}), WouldHold, "Normal", "until the policy"},
 		"Stall":       {decided(release.RuleRetriesExhausted, release.Stall{Reason: "RetriesExceeded"}), WouldStall, "Warning", "until its spec"},
 		"Refused":     {decided(release.RulePolicyRefused, release.Stall{Reason: helmv2.ReasonPolicyRefused}), WouldRefuse, "Warning", "until its spec"},
 		"Blocked":     {Blocked(&release.Blocked{Reason: "R", Message: "reason"}), WouldBlock, "Warning", "until the cause"},
