@@ -73,11 +73,7 @@ type Request struct {
 // RequestFor returns a request for a HelmRelease, with the rules of its spec, and without the functions
 // that read and watch objects. The error is for a user: a rule is not valid.
 func RequestFor(hr *helmv2.HelmRelease, override, secrets []string) (Request, error) {
-	var ignored []helmv2.IgnoreRule
-	if hr.Spec.DriftDetection != nil {
-		ignored = hr.Spec.DriftDetection.Ignore
-	}
-	rules, err := CompileRules(ignored)
+	rules, err := CompileRules(IgnoreRules(hr))
 	if err != nil {
 		return Request{}, fmt.Errorf("spec.driftDetection: %w", err)
 	}

@@ -35,6 +35,14 @@ type target struct {
 	labels, annotations                   labels.Selector
 }
 
+// IgnoreRules returns the ignore rules of a HelmRelease.
+func IgnoreRules(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {
+	if hr.Spec.DriftDetection == nil {
+		return nil
+	}
+	return hr.Spec.DriftDetection.Ignore
+}
+
 // CompileRules validates and compiles rules. The error names the invalid field and the index of its
 // rule, starting at zero, and is shown to users.
 func CompileRules(rules []helmv2.IgnoreRule) (*Rules, error) {

@@ -20,10 +20,11 @@
 //	install.go    settings of an install
 //	upgrade.go    settings of an upgrade
 //	pipeline.go   the steps that install and upgrade share
-//	precheck.go   the size limit of records, checked before the action and by the gate
+//	recordsize.go the size limit of records, checked before the action and by the gate
 //	rollback.go   rollback
 //	keep.go       objects that an action leaves, although its revision does not have them
-//	checks.go     tests, and the recheck of a failed revision
+//	runtests.go   the tests of a chart
+//	recheck.go    the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	subject.go    Subject, a HelmRelease with its inputs, which makes jobs and reads
 //	job.go        Job, an action with its input, and the state of its run

@@ -154,20 +154,13 @@ func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.
 	return look, nil
 }
 
-func ignoreRules(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {
-	if hr.Spec.DriftDetection == nil {
-		return nil
-	}
-	return hr.Spec.DriftDetection.Ignore
-}
-
 // comparedRevision returns a key of comparisons. It differs between revisions, one that was made
 // again under an old number included, between rules of ignored fields, and between identities:
 // a comparison contains the client to correct by, and another identity may not be allowed to read
 // its result.
 func comparedRevision(hr *helmv2.HelmRelease, conn *cluster.Connection, newest *release.Revision) string {
 	// The rules were decoded from JSON.
-	rules, _ := json.Marshal(ignoreRules(hr))
+	rules, _ := json.Marshal(drift.IgnoreRules(hr))
 	return fmt.Sprintf("%q %s %s/%s.v%d %d %x", conn.Identity(), hr.UID, newest.Namespace, newest.Name, newest.Version, newest.LastDeployed.Unix(), sha256.Sum256(rules))
 }
 
