@@ -6,7 +6,6 @@ package operations
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,37 +16,25 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/optional"
 )
-
-// startRetry is the interval between checks whether Operations can be watched, if no change of
-// the capabilities is observed.
-const startRetry = 10 * time.Minute
 
 // Starter starts the controller of Operations once they can be watched. After an upgrade of the
 // image alone, their CRD or the rights to it may be missing. A controller that watched them would
 // end the process.
 type Starter struct {
+	optional.Signal
 	live client.Reader
 	log  logr.Logger
 	// namespace is the only one that is watched; empty is all.
 	namespace string
 	begin     func(ctx context.Context) error
-	// changed receives a value after each change of the capabilities of the API server.
-	changed chan struct{}
-}
-
-// CapabilitiesChanged makes the Starter check again. It never blocks.
-func (s *Starter) CapabilitiesChanged() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
 }
 
 // Start implements manager.Runnable.
 func (s *Starter) Start(ctx context.Context) error {
 	var said string
-	for {
+	for ctx.Err() == nil {
 		err := s.watchable(ctx)
 		if err == nil {
 			s.log.Info("Operations are served")
@@ -57,27 +44,9 @@ func (s *Starter) Start(ctx context.Context) error {
 			said = why
 			s.log.Info("Operations are not served until their definition and the rights to them are there", "cause", why)
 		}
-		select {
-		case <-s.changed:
-			// A kind is served some time after its CRD was created.
-			if !pause(ctx, time.Second) {
-				return nil
-			}
-		case <-time.After(startRetry):
-		case <-ctx.Done():
-			return nil
-		}
+		s.Await(ctx)
 	}
-}
-
-// pause reports whether a time has passed before ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return nil
 }
 
 // watchable returns an error if a kind that the controller of Operations watches cannot be
@@ -105,7 +74,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enque
 		hooks: o.Helm, values: o.Inputs, enqueue: enqueue,
 	}, o, shared)
 	start := &Starter{
-		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.WatchedNamespace, changed: make(chan struct{}, 1),
+		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.WatchedNamespace, Signal: optional.NewSignal(),
 		begin: func(ctx context.Context) error {
 			if err := r.setup(ctx, mgr, o.Concurrent, o.NewQueue); err != nil {
 				return err

@@ -6,6 +6,7 @@
 // objects are outdated. Its files, from the top:
 //
 //	kind.go     Kind: lists and watches, and reports whether the objects are known
+//	signal.go   Signal: waits until a kind may be served
 //	store.go    the objects, which a reflector of client-go writes
 //	options.go  the kind, and what a change calls
 package optional

@@ -22,9 +22,6 @@ import (
 )
 
 const (
-	// absentRetry is the interval between checks whether a kind is served, if no change of the
-	// capabilities is observed.
-	absentRetry = 10 * time.Minute
 	// firstRetry and lastRetry bound the pauses between attempts to list a kind.
 	firstRetry, lastRetry = time.Second, 30 * time.Second
 	// staleAfter is how long the objects count as known while the watch is interrupted.
@@ -35,10 +32,9 @@ const (
 type Kind[T client.Object] struct {
 	Options[T]
 	*store[T]
+	Signal
 	objects   dynamic.ResourceInterface
 	discovery discovery.DiscoveryInterface
-	// changed receives a value after each change of the capabilities of the API server.
-	changed chan struct{}
 }
 
 // New returns a Kind, which the manager runs.
@@ -51,19 +47,11 @@ func New[T client.Object](config *rest.Config, http *http.Client, o Options[T]) 
 	if err != nil {
 		return nil, err
 	}
-	k := &Kind[T]{Options: o, store: newStore(o), discovery: served, changed: make(chan struct{}, 1)}
+	k := &Kind[T]{Options: o, store: newStore(o), Signal: NewSignal(), discovery: served}
 	if k.objects = objects.Resource(o.Resource); o.Namespace != "" {
 		k.objects = objects.Resource(o.Resource).Namespace(o.Namespace)
 	}
 	return k, nil
-}
-
-// CapabilitiesChanged makes the Kind check again whether it is served. It never blocks.
-func (k *Kind[T]) CapabilitiesChanged() {
-	select {
-	case k.changed <- struct{}{}:
-	default:
-	}
 }
 
 // Start implements manager.Runnable.
@@ -81,7 +69,7 @@ func (k *Kind[T]) Start(ctx context.Context) error {
 			pause = firstRetry
 		case k.isAbsent(err):
 			k.log(k.setAbsent(), "is not served", err)
-			k.awaitChange(ctx)
+			k.Await(ctx)
 			pause = firstRetry
 		default:
 			k.log(k.setBroken(err), "cannot be listed and watched", err)
@@ -141,22 +129,4 @@ func (k *Kind[T]) isAbsent(err error) bool {
 		return apierrors.IsNotFound(err)
 	}
 	return !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == k.Resource.Resource })
-}
-
-// awaitChange returns when the kind may be served.
-func (k *Kind[T]) awaitChange(ctx context.Context) {
-	select {
-	case <-k.changed:
-		// A kind is served some time after its CRD was created.
-		sleep(ctx, time.Second)
-	case <-time.After(absentRetry):
-	case <-ctx.Done():
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
