@@ -56,7 +56,7 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 		return Deleting
 	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionStalled):
 		return Stalled
-	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionHeld), ready != nil && waits(ready.Reason):
+	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionHeld), ready != nil && waitOf(ready.Reason) != "":
 		return Waiting
 	case ready != nil && ready.Status == metav1.ConditionFalse:
 		return Failing
@@ -67,14 +67,4 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 		return Progressing
 	}
 	return Ready
-}
-
-// waits reports whether a reason of Ready means that an action waits, and has not failed.
-func waits(reason string) bool {
-	switch reason {
-	case helmv2.ReasonDependencyNotReady, helmv2.ReasonSourceNotReady, helmv2.ReasonFrozen, helmv2.ReasonAwaitingApproval,
-		helmv2.ReasonPolicyUnavailable, helmv2.ReasonPlanFailed, helmv2.ReasonInterrupted, helmv2.ReasonDryRunDenied:
-		return true
-	}
-	return false
 }

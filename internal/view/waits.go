@@ -14,6 +14,66 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// Wait is a kind of thing that a release waits for. Its text is for users.
+type Wait string
+
+// The kinds of waits.
+const (
+	WaitForApproval   Wait = "approval"
+	WaitForFreeze     Wait = "freeze"
+	WaitForHold       Wait = "end of a hold"
+	WaitForDependency Wait = "dependency"
+	WaitForSource     Wait = "source"
+	WaitForServer     Wait = "server"
+	WaitForRetry      Wait = "retry"
+	WaitForPolicies   Wait = "policies"
+	WaitForPlan       Wait = "plan"
+	WaitForOperation  Wait = "Operation"
+)
+
+// Waits returns all kinds of waits, in the order of lists: what needs a user comes first.
+func Waits() []Wait {
+	return []Wait{
+		WaitForApproval, WaitForFreeze, WaitForHold, WaitForDependency, WaitForSource, WaitForServer, WaitForRetry,
+		WaitForPolicies, WaitForPlan, WaitForOperation,
+	}
+}
+
+// waitOf returns what an action waits for that has not failed, by the reason of Ready; empty for other
+// reasons.
+func waitOf(reason string) Wait {
+	switch reason {
+	case helmv2.ReasonAwaitingApproval:
+		return WaitForApproval
+	case helmv2.ReasonFrozen:
+		return WaitForFreeze
+	case helmv2.ReasonDependencyNotReady:
+		return WaitForDependency
+	case helmv2.ReasonSourceNotReady:
+		return WaitForSource
+	case helmv2.ReasonInterrupted:
+		return WaitForServer
+	case helmv2.ReasonDryRunDenied:
+		return WaitForRetry
+	case helmv2.ReasonPolicyUnavailable:
+		return WaitForPolicies
+	case helmv2.ReasonPlanFailed:
+		return WaitForPlan
+	}
+	return ""
+}
+
+// WaitOf returns what a release of state Waiting or Held waits for.
+func WaitOf(hr *helmv2.HelmRelease, r *Release) Wait {
+	switch {
+	case r.State == Held:
+		return WaitForHold
+	case apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionHeld):
+		return WaitForOperation
+	}
+	return waitOf(r.Reason)
+}
+
 // Lookup returns a HelmRelease, nil if it is not known.
 type Lookup func(namespace, name string) *helmv2.HelmRelease
 
@@ -41,23 +101,25 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	if ready == nil {
 		return "controller"
 	}
-	switch ready.Reason {
-	case helmv2.ReasonDependencyNotReady:
-		return dependencies(hr, lookup)
-	case helmv2.ReasonSourceNotReady:
-		return Source(hr).String()
-	case helmv2.ReasonAwaitingApproval:
-		return "approval of its plan"
-	case helmv2.ReasonFrozen:
-		return "policy"
-	case helmv2.ReasonPolicyUnavailable:
-		return "policies that can be read"
-	case helmv2.ReasonPlanFailed:
-		return "plan that can be computed"
-	case helmv2.ReasonInterrupted:
-		return "server that answers"
-	case helmv2.ReasonRolledBack:
+	if ready.Reason == helmv2.ReasonRolledBack {
 		return "end of the hold at revision " + hr.Annotations[helmv2.AnnotationRollbackTo]
+	}
+	switch waitOf(ready.Reason) {
+	case WaitForDependency:
+		return dependencies(hr, lookup)
+	case WaitForSource:
+		return Source(hr).String()
+	case WaitForApproval:
+		return "approval of its plan"
+	case WaitForFreeze:
+		return "policy"
+	case WaitForPolicies:
+		return "policies that can be read"
+	case WaitForPlan:
+		return "plan that can be computed"
+	case WaitForServer:
+		return "server that answers"
+	case WaitForRetry, WaitForHold, WaitForOperation:
 	}
 	return ""
 }

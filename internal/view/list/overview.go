@@ -47,7 +47,7 @@ type Item struct {
 	Namespace, Name string
 	State           view.State
 	// Wait is what it waits for, in lists of those that wait.
-	Wait Wait
+	Wait view.Wait
 	Line string
 }
 
@@ -131,7 +131,7 @@ func needsAttention(s view.State) bool { return s == view.Failing || s == view.S
 func (o *Overview) lists(found []pair, now time.Time) {
 	var failing, waiting []Item
 	var changes []Change
-	counts := make(map[Wait]int)
+	counts := make(map[view.Wait]int)
 	for i := range found {
 		hr, r := found[i].hr, &found[i].Release
 		item := Item{Namespace: r.Namespace, Name: r.Name, State: r.State}
@@ -140,7 +140,7 @@ func (o *Overview) lists(found []pair, now time.Time) {
 			item.Line = view.Line(r.Message)
 			failing = append(failing, item)
 		case r.State == view.Waiting, r.State == view.Held:
-			item.Wait = waitOf(hr, r)
+			item.Wait = view.WaitOf(hr, r)
 			item.Line = waitLine(item.Wait, r)
 			counts[item.Wait]++
 			waiting = append(waiting, item)
@@ -149,7 +149,7 @@ func (o *Overview) lists(found []pair, now time.Time) {
 			changes = append(changes, c)
 		}
 	}
-	order := waits()
+	order := view.Waits()
 	slices.SortStableFunc(waiting, func(a, b Item) int { return slices.Index(order, a.Wait) - slices.Index(order, b.Wait) })
 	slices.SortStableFunc(changes, func(a, b Change) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

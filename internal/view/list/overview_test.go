@@ -239,9 +239,9 @@ func TestLists(t *testing.T) {
 		t.Errorf("wrong: %+v", o.Wrong)
 	}
 	waiting := []list.Item{
-		{Namespace: "data", Name: "plan", State: view.Waiting, Wait: list.Approval, Line: "approval of its plan"},
-		{Namespace: "data", Name: "frozen", State: view.Waiting, Wait: list.Freeze, Line: "policy freeze: weekend"},
-		{Namespace: "data", Name: "new", State: view.Waiting, Wait: list.Dependency, Line: "data/db"},
+		{Namespace: "data", Name: "plan", State: view.Waiting, Wait: view.WaitForApproval, Line: "approval of its plan"},
+		{Namespace: "data", Name: "frozen", State: view.Waiting, Wait: view.WaitForFreeze, Line: "policy freeze: weekend"},
+		{Namespace: "data", Name: "new", State: view.Waiting, Wait: view.WaitForDependency, Line: "data/db"},
 	}
 	if !reflect.DeepEqual(o.Waiting.Entries, waiting) {
 		t.Errorf("waiting: %+v", o.Waiting)
@@ -269,13 +269,14 @@ func TestWaits(t *testing.T) {
 		condition(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, "")(hr)
 		condition(helmv2.ConditionReady, metav1.ConditionTrue, helmv2.ReasonRolledBack, "")(hr)
 	}
-	for want, e := range map[list.Wait]edit{
-		list.OfSource:  notReady(helmv2.ReasonSourceNotReady, "m"),
-		list.Server:    notReady(helmv2.ReasonInterrupted, "m"),
-		list.Policies:  notReady(helmv2.ReasonPolicyUnavailable, "m"),
-		list.OfPlan:    notReady(helmv2.ReasonPlanFailed, "m"),
-		list.Operation: condition(helmv2.ConditionHeld, metav1.ConditionTrue, "r", "m"),
-		list.Hold:      held,
+	for want, e := range map[view.Wait]edit{
+		view.WaitForSource:    notReady(helmv2.ReasonSourceNotReady, "m"),
+		view.WaitForServer:    notReady(helmv2.ReasonInterrupted, "m"),
+		view.WaitForRetry:     notReady(helmv2.ReasonDryRunDenied, "m"),
+		view.WaitForPolicies:  notReady(helmv2.ReasonPolicyUnavailable, "m"),
+		view.WaitForPlan:      notReady(helmv2.ReasonPlanFailed, "m"),
+		view.WaitForOperation: condition(helmv2.ConditionHeld, metav1.ConditionTrue, "r", "m"),
+		view.WaitForHold:      held,
 	} {
 		o := list.OverviewOf([]helmv2.HelmRelease{ready("a/b", e)}, query(t, ""), now)
 		if len(o.Waiting.Entries) != 1 || o.Waiting.Entries[0].Wait != want || len(o.Waits) != 1 || o.Waits[0].Wait != want {
