@@ -204,9 +204,9 @@ func NoDryRun(a Answer) bool {
 	return a.Code == http.StatusBadRequest && strings.Contains(a.Message, "dry run")
 }
 
-// NotServed reports whether the API server does not know the path of a request: it does not serve the
-// group and version of the object, or not any more. Such an answer is no Status of the API server, as
-// the answer about a missing object is.
+// NotServed reports whether the API server does not know the path of a request: it does not serve
+// the group and version of the object, or no longer does. Such an answer has no Status, unlike the
+// answer about a missing object.
 func NotServed(err error) bool {
 	a := AnswerOf(err)
 	return a.Code == http.StatusNotFound &&

@@ -24,9 +24,9 @@ type object struct {
 	Data map[string]json.RawMessage `json:"data"`
 }
 
-// includes reports whether a live object is the one that was sent: it has the sent labels,
-// annotations and data. Labels and annotations name the release, the revision and, for a hook, the
-// attempt. API servers and webhooks may add others.
+// includes reports whether a live object is the sent object: it has the sent labels, annotations
+// and data. Labels and annotations name the release, the revision and, for a hook, the attempt. API
+// servers and webhooks may add others.
 func (sent *object) includes(live *object) bool {
 	return within(sent.Metadata.Labels, live.Metadata.Labels) && within(sent.Metadata.Annotations, live.Metadata.Annotations) &&
 		len(sent.Metadata.Labels)+len(sent.Metadata.Annotations) > 0 &&

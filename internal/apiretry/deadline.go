@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// withinKey is the key of a context in the context of a request. Its deadline is that of all reads.
+// withinKey is the key of a context in the context of a request. Its deadline applies to all reads
+// together.
 type withinKey struct{}
 
 // Within returns a context whose reads and dry runs, all together, have a limited time. It limits no
@@ -63,7 +64,7 @@ func (t *deadline) RoundTrip(req *http.Request) (*http.Response, error) {
 type boundedBody struct {
 	io.ReadCloser
 
-	ctx context.Context //nolint:containedctx // that of the request
+	ctx context.Context //nolint:containedctx // of one request
 	end func()
 }
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package apiretry repeats requests to API servers after failures that repeating can overcome:
-// connection errors, lost answers, 429, 5xx and conflicts. A 403 is repeated for 30 seconds after an
-// API server could not be reached: one that starts answers before it has read all roles.
+// connection errors, lost answers, 429, 5xx and conflicts. A 403 is repeated for 30 seconds after
+// an API server could not be reached: a starting API server answers before it has read all roles.
 //
 // Reads, deletions, patches and updates are idempotent: a deletion that is answered with NotFound
 // is done. A creation that is answered with AlreadyExists after an unanswered attempt succeeds if
-// the live object is the one that was sent.
+// the live object is the sent object.
 //
 //	leader.go     repeats requests that are part of no action, once
 //	transport.go  repeats the requests of a client

@@ -91,8 +91,9 @@ func (r *Retrier) mayBeGranted(a Answer, now time.Time) bool {
 	return a.Code == http.StatusForbidden && DenialOf(a) == NoDenial && r.options.Faults.settling(r.options.Server, now)
 }
 
-// fromNoServer reports whether a request has not reached an API server: it has no answer, or that of
-// a proxy. The API server itself answers 429 if it is busy, and 500 if a webhook or etcd fails.
+// fromNoServer reports whether a request has not reached an API server: it has no answer, or a
+// proxy answered. The API server itself answers 429 if it is busy, and 500 if a webhook or etcd
+// fails.
 func (a Answer) fromNoServer() bool {
 	if a.part() != nil {
 		return false

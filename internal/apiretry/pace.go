@@ -28,7 +28,7 @@ const (
 type SlowError struct {
 	// Server is the host of the API server.
 	Server string
-	// Silent is true if no answer has begun.
+	// Silent is true if no answer has started.
 	Silent bool
 	// Total is true if all reads of a reconciliation have taken too long together.
 	Total bool
@@ -107,8 +107,8 @@ func isPaced(req *http.Request) bool {
 	return Discovers(req.URL.Path)
 }
 
-// Discovers reports whether a path is that of the version of a server, or of a list of its APIs.
-// client-go sends such requests without a context.
+// Discovers reports whether a path returns the version of a server or a list of its APIs. client-go
+// sends such requests without a context.
 func Discovers(path string) bool {
 	for _, list := range []struct {
 		root   string
@@ -128,13 +128,13 @@ func Discovers(path string) bool {
 type pacedBody struct {
 	io.ReadCloser
 
-	ctx    context.Context //nolint:containedctx // that of the request
+	ctx    context.Context //nolint:containedctx // of one request
 	cancel context.CancelCauseFunc
 	server string
 	timer  *time.Timer
-	// elapsed is the time from the begin of the request to the next check.
+	// elapsed is the time from the start of the request to the next check.
 	elapsed time.Duration
-	// answered is true once the answer has begun, and received the number of its bytes.
+	// answered is true once the answer has started. received is the number of its bytes.
 	answered atomic.Bool
 	received atomic.Int64
 }

@@ -23,7 +23,7 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	seen := map[time.Duration]bool{}
 	for range 50 {
-		q := (&Retrier{}).begin()
+		q := (&Retrier{}).start()
 		for i, want := range []time.Duration{200, 400, 800, 1600, 3200, 5000, 5000} {
 			want *= time.Millisecond
 			got := q.next(0)

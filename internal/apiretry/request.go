@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func (r *Retrier) begin() *request { return &request{retrier: r} }
+func (r *Retrier) start() *request { return &request{retrier: r} }
 
 // request is one request and its repetitions.
 type request struct {

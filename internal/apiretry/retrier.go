@@ -47,12 +47,12 @@ type Options struct {
 	Now func() time.Time
 	// Server names the API server in errors; empty stands for "the API server".
 	Server string
-	// Timeout is that of the action, counted from New; zero is none.
+	// Timeout is the timeout of the action, counted from New; zero is none.
 	Timeout time.Duration
-	// ReleaseSlot, if set, releases the slot of the action while that waits. The returned
+	// ReleaseSlot, if set, releases the slot of the action while the action waits. The returned
 	// function acquires a slot again and may block. There are no concurrent calls.
 	ReleaseSlot func() (resume func())
-	// Remote is true if the server may be that of a tenant. The action then releases its slot also
+	// Remote is true if the server may belong to a tenant. The action then also releases its slot
 	// while it waits for the answer to a request.
 	Remote bool
 	// Faults, if set, holds when servers could not be reached, for all actions of the process.
@@ -242,7 +242,7 @@ func (r *Retrier) Do(ctx context.Context, send func() error) error {
 	if r.passive() {
 		return send()
 	}
-	q := r.begin()
+	q := r.start()
 	defer q.end()
 	for {
 		err := send()
@@ -290,16 +290,16 @@ func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time
 		}
 		r.failing = now
 	}
-	began := first
+	started := first
 	if !r.down.IsZero() {
-		began = earliest(began, r.down)
+		started = earliest(started, r.down)
 	}
-	end := began.Add(Budget)
+	end := started.Add(Budget)
 	if !r.deadline.IsZero() {
-		end = earliest(end, latest(r.deadline, began.Add(leastBudget)))
+		end = earliest(end, latest(r.deadline, started.Add(leastBudget)))
 	}
 	if !r.cancelled.IsZero() {
-		end = earliest(end, latest(r.cancelled, began).Add(cancelledBudget))
+		end = earliest(end, latest(r.cancelled, started).Add(cancelledBudget))
 	}
 	lasting = class == Transient && a.Code >= http.StatusInternalServerError && r.answered.After(first)
 	return end.Sub(now), lasting

@@ -60,7 +60,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if streams(req) || t.retrier.passive() || !sendable(req) {
 		return t.next.RoundTrip(req)
 	}
-	q := t.retrier.begin()
+	q := t.retrier.start()
 	q.serverReady = func() bool { return t.ready(req) }
 	q.unavailable = func() *UnavailableError { return t.unavailable(req) }
 	defer q.end()
@@ -178,7 +178,7 @@ func owned(resp *http.Response) *http.Response {
 	return resp
 }
 
-// repeated returns a copy of a request with its body from the beginning.
+// repeated returns a copy of a request with its body from the start.
 func repeated(req *http.Request) (*http.Request, error) {
 	again := req.Clone(req.Context())
 	if req.GetBody == nil {

@@ -14,7 +14,7 @@ import (
 
 // Aside is work for a release that writes nothing. It gets a slot as actions do, and has no outcome.
 type Aside struct {
-	// Cluster is another cluster that is read; empty for that of the controller.
+	// Cluster is another cluster that is read; empty for the controller's own.
 	Cluster string
 	// Work works under the conditions of a Task. A panic becomes an error.
 	Work func(ctx context.Context, idle func() (resume func())) error
@@ -24,7 +24,7 @@ type Aside struct {
 
 // Aside does work in the background, and enqueues the release at its end, also after a cancellation.
 // It returns false and does nothing if key has such work or an attempt, or if the pool is not
-// started or is stopping. An attempt that begins meanwhile cancels the work.
+// started or is stopping. An attempt that starts meanwhile cancels the work.
 func (p *Pool) Aside(ctx context.Context, key types.NamespacedName, a Aside) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

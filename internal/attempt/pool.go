@@ -57,7 +57,7 @@ type Info struct {
 	Action  release.HelmAction
 	Desired release.Desired
 	Started time.Time
-	// Cluster is another cluster that the action works on; empty for that of the controller.
+	// Cluster is another cluster that the action works on; empty for the controller's own.
 	Cluster string
 }
 

@@ -41,12 +41,12 @@ type TurnOptions struct {
 type Turns struct {
 	slots   *fair.Semaphore
 	enqueue func(types.NamespacedName)
-	// maxWaiting limits the reconciliations of a namespace that release their slots, and maxAll
-	// those of all namespaces.
+	// maxWaiting limits the reconciliations without a slot in each namespace, and maxAll in all
+	// namespaces together.
 	maxWaiting, maxAll int
 
 	mu sync.Mutex
-	// waiting counts them by namespace, and all is their sum.
+	// waiting counts the reconciliations without a slot by namespace, and all is their sum.
 	waiting map[string]int
 	all     int
 	// rejected has the reconciliations that Remote has rejected, in the order of their values. last

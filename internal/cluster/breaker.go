@@ -14,7 +14,7 @@ const (
 	// phaseReachable: the last request or probe was answered.
 	phaseReachable
 	// phaseSuspected: a request has failed, or none was sent yet, and a probe is to decide.
-	// Requests are still sent. Reconciliations that have not begun wait.
+	// Requests are still sent. Reconciliations that have not started wait.
 	phaseSuspected
 	// phaseUnreachable: a probe has failed. Only probes are sent.
 	phaseUnreachable

@@ -30,7 +30,7 @@ const (
 type Access struct {
 	// Address is the URL of the API server.
 	Address string
-	// CA is the certificate authority of the API server in PEM; empty for those of the system.
+	// CA is the certificate authority of the API server in PEM; empty for the system's authorities.
 	CA    []byte
 	Token string
 	// Expires is when Token expires. A zero time uses it once.

@@ -113,8 +113,7 @@ func (c *Connection) with(wrap func(http.RoundTripper) http.RoundTripper, timeou
 	return &own
 }
 
-// Shared returns the connection that all actions of an identity share: c, or the one that c is a
-// copy of.
+// Shared returns the connection that all actions of an identity share: c, or the original of c.
 func (c *Connection) Shared() genericclioptions.RESTClientGetter {
 	if c.shared != nil {
 		return c.shared

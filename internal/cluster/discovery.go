@@ -46,7 +46,7 @@ type discoveryCache struct {
 
 	mu     sync.Mutex
 	cached *capabilities
-	// fetchedAt is when the fetch of cached began.
+	// fetchedAt is when the fetch of cached started.
 	fetchedAt time.Time
 	// changedAt is when a CRD or APIService changed last; zero if none has.
 	changedAt time.Time
@@ -148,9 +148,9 @@ func (c *discoveryCache) recent(dc discovery.DiscoveryInterface) (*capabilities,
 // allowed to list APIs.
 func (c *discoveryCache) fetch(dc discovery.DiscoveryInterface) (*capabilities, error) {
 	c.mu.Lock()
-	var began time.Time
+	var started time.Time
 	if c.now != nil {
-		began = c.now()
+		started = c.now()
 	}
 	// Invalidations from now on hold for the new capabilities too.
 	c.invalid = false
@@ -162,7 +162,7 @@ func (c *discoveryCache) fetch(dc discovery.DiscoveryInterface) (*capabilities, 
 		c.invalid = true
 		return nil, err
 	}
-	c.cached, c.fetchedAt = next, began
+	c.cached, c.fetchedAt = next, started
 	return next, nil
 }
 
@@ -261,7 +261,7 @@ func (c *discoveryCache) recordChange() {
 	}
 }
 
-// setWatched sets whether changes are recorded from now on. When that begins, cached
+// setWatched sets whether changes are recorded from now on. When recording starts, cached
 // capabilities become invalid: they may lack an earlier change.
 func (c *discoveryCache) setWatched(watched bool) {
 	c.mu.Lock()

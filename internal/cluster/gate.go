@@ -131,8 +131,8 @@ func (g *gate) admit(key types.NamespacedName) *Unreachable {
 	return g.unreachable()
 }
 
-// tokenSource returns the token source of a gate; nil if it has none. The gate of a cloud and those
-// of the clusters that it located share one.
+// tokenSource returns the token source of a gate; nil if it has none. The gate of a cloud and the
+// gates of the clusters that it located share one.
 func (g *gate) tokenSource() *tokenSource {
 	if g.tokens == nil && g.locator != nil {
 		return g.locator.tokens
@@ -197,9 +197,9 @@ func (g *gate) fail(cause string) {
 	}
 }
 
-// beginProbe reports whether a probe has to be sent now, and records that it is in flight. If
-// not, it returns when the next one is due; zero is after the next trigger.
-func (g *gate) beginProbe(now time.Time) (bool, time.Time) {
+// startProbe reports whether a probe must be sent now, and records that it is in flight. If not, it
+// returns when the next probe is due; zero means after the next trigger.
+func (g *gate) startProbe(now time.Time) (bool, time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.probeWanted && len(g.waiters) == 0 {
@@ -286,7 +286,7 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.gate.running() {
 		return t.next.RoundTrip(req)
 	}
-	ctx, f, err := t.gate.begin(req)
+	ctx, f, err := t.gate.start(req)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
@@ -301,7 +301,7 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		// The connection is no body any more, and its end is not observed.
+		// The connection is no longer a body, and its end is not observed.
 		t.gate.remove(f)
 		return resp, nil
 	}
@@ -310,8 +310,8 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// begin records a request. It returns an error if the breaker is open.
-func (g *gate) begin(req *http.Request) (context.Context, *inFlight, error) {
+// start records a request. It returns an error if the breaker is open.
+func (g *gate) start(req *http.Request) (context.Context, *inFlight, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.use()
@@ -354,12 +354,13 @@ func (g *gate) remove(f *inFlight) {
 	delete(g.inFlight, f)
 }
 
-// observedBody records a connection that breaks while its body is read, as that of a watch is.
+// observedBody records a connection that breaks while the body of an answer is read, such as a
+// watch.
 type observedBody struct {
 	io.ReadCloser
 
 	request *inFlight
-	ctx     context.Context //nolint:containedctx // that of the request
+	ctx     context.Context //nolint:containedctx // of one request
 	closed  atomic.Bool
 }
 

@@ -20,8 +20,8 @@ type Callbacks struct {
 	// Enqueue is called with a key that Admit or Locate rejected, once the state of its cluster
 	// has changed.
 	Enqueue func(types.NamespacedName)
-	// Unreachable is called when a cluster becomes unreachable, and with false when it is
-	// reachable again or not used any more. Several clusters may have the same host.
+	// Unreachable is called when a cluster becomes unreachable, and with false when it is reachable
+	// again or no longer used. Several clusters may have the same host.
 	Unreachable func(host string, is bool)
 	// Reachable is called with the Connection.Cluster of a cluster that is reachable again.
 	Reachable func(cluster string)
@@ -123,7 +123,7 @@ func (s *gates) waitForCloud(l *locator, key types.NamespacedName) *Unreachable 
 	return l.gate.wait(key)
 }
 
-// forget makes key wait for no cluster any more.
+// forget removes key from the waiters of all clusters.
 func (s *gates) forget(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ type readAnswer struct {
 }
 
 // health assesses an API server by its answers to reads. A server may answer requests for its
-// version at once, and all others slowly or with errors. The zero value is that of a server without
+// version at once, and all others slowly or with errors. The zero value stands for a server without
 // answers. It sends no requests and has no clock.
 type health struct {
 	points int

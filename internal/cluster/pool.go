@@ -197,7 +197,7 @@ func (c *Connections) Peek(id Identity) (*Connection, error) {
 	return conn, nil
 }
 
-// Forget makes key wait for no cluster any more.
+// Forget removes key from the waiters of all clusters.
 func (c *Connections) Forget(key types.NamespacedName) { c.gates.forget(key) }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader uses other

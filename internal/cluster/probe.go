@@ -59,7 +59,7 @@ func (s *gates) probes() (due map[digest]*gate, next time.Time) {
 	due = map[digest]*gate{}
 	now := s.o.Now()
 	for d, g := range s.byDigest {
-		is, at := g.beginProbe(now)
+		is, at := g.startProbe(now)
 		if is {
 			due[d] = g
 		}

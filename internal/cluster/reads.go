@@ -37,7 +37,7 @@ func isMeasured(req *http.Request) bool {
 		!query.Has("watch") && !query.Has("follow") && !strings.HasSuffix(req.URL.Path, "/log")
 }
 
-// measure begins a read of a path.
+// measure records the start of a read of a path.
 func (g *gate) measure(path string) *measured {
 	j := &measured{gate: g, path: path}
 	// The timer does not stop itself: it may run before it is stored.
@@ -45,7 +45,7 @@ func (g *gate) measure(path string) *measured {
 	return j
 }
 
-// answered records that an answer has begun. The time of its body does not count: lists may be
+// answered records that an answer has started. The time of its body does not count: lists may be
 // large, and apiretry.Pace ends those that arrive too slowly.
 func (j *measured) answered(code int) {
 	switch {

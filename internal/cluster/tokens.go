@@ -89,18 +89,18 @@ func (s *tokenSource) refresh(ctx context.Context) (string, error) {
 	if token := s.cached(); token != "" {
 		return token, nil
 	}
-	began := s.now()
+	started := s.now()
 	token, expires, err := s.fetch(ctx)
 	if err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lifetime := expires.Sub(began) * 4 / 5
+	lifetime := expires.Sub(started) * 4 / 5
 	if s.maxAge >= 0 {
 		lifetime = min(lifetime, s.maxAge)
 	}
-	s.token, s.renewAt = token, began.Add(lifetime)
+	s.token, s.renewAt = token, started.Add(lifetime)
 	return token, nil
 }
 

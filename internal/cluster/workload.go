@@ -32,8 +32,8 @@ type Workload struct {
 	// ServiceAccount is the ServiceAccount whose tokens are used, in the controller's own
 	// cluster. Without a name, which only a cloud allows, the controller uses its own identity.
 	ServiceAccount types.NamespacedName
-	// Annotations are those of the ServiceAccount, which select the identity in a cloud; nil
-	// elsewhere. ParseWorkload does not set them.
+	// Annotations of the ServiceAccount select the identity in a cloud; nil elsewhere.
+	// ParseWorkload does not set them.
 	Annotations map[string]string
 }
 
@@ -46,7 +46,7 @@ type WorkloadOptions struct {
 	AllowServiceAccounts bool
 }
 
-// ParseWorkload parses the data of a ConfigMap. Its ServiceAccount is in namespace. Errors begin
+// ParseWorkload parses the data of a ConfigMap. Its ServiceAccount is in namespace. Errors start
 // with the key.
 func ParseWorkload(data map[string]string, namespace string, o WorkloadOptions) (*Workload, error) {
 	w := &Workload{CA: data["ca.crt"], Resource: data["cluster"]}
@@ -118,7 +118,7 @@ func (w *Workload) config() *rest.Config {
 	return &rest.Config{Host: w.Address, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(w.CA)}, Timeout: remoteTimeout}
 }
 
-// digest returns a digest that differs from that of any kubeconfig.
+// digest returns a digest that differs from the digest of any kubeconfig.
 func (w *Workload) digest() digest {
 	// Marshalling strings cannot fail.
 	raw, _ := json.Marshal(w)

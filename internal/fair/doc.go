@@ -3,8 +3,8 @@
 
 // Package fair shares a few slots between tenants. A slot is a worker process, or the right to run
 // an action or a reconciliation. Slots cannot be taken back. So tenants take turns, a tenant does
-// not get the last slot in addition to all others while another one waits, and of those that began
-// to wait together, the tenant with the least usage is served first.
+// not get the last slot in addition to all others while another one waits, and of tenants that
+// started to wait together, the tenant with the least usage is served first.
 //
 // A request can be for several tenants, a namespace and another cluster. It takes the turn of its
 // namespace: a namespace with kubeconfigs for many clusters has one turn. The cluster counts for

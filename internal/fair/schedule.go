@@ -18,17 +18,18 @@ type request struct {
 	// others are further tenants that the slot is for. They have no turns. What they hold and have
 	// used counts as if the tenant did.
 	others []string
-	// since is the number of slots that had been granted when the tenant began to wait for its turn.
+	// since is the number of slots that had been granted when the tenant started to wait for its
+	// turn.
 	since uint64
 }
 
 // state is what a decision depends on.
 type state struct {
-	// size is the number of slots, free that of free ones.
+	// size is the number of slots, free the number of free slots.
 	size, free int
 	// reserve is the usage above which a tenant does not get the last free slot, 0 for none.
 	reserve time.Duration
-	// usages are those of the tenants with slots or recent usage.
+	// usages has the tenants with slots or recent usage.
 	usages map[string]usage
 	// queue are the waiting requests in their order.
 	queue []request
@@ -64,8 +65,8 @@ func (s *state) dequeue(i int) {
 // next returns the index of the request that gets the next slot, -1 if none does.
 //
 // Tenants take turns: with k tenants waiting, each gets one of the next k slots. Of tenants that
-// began to wait for the same slot, the tenant with the least usage is first. In its turn, a tenant
-// gets a slot for its first resumed request, or for its first one if it has resumed none.
+// started to wait for the same slot, the tenant with the least usage is first. In its turn, a
+// tenant gets a slot for its first resumed request, or for its first one if it has resumed none.
 //
 // A tenant that has all slots but one gets the last one only if no other tenant waits. A tenant with
 // much usage would soon have all slots, and keep them for long. If there are others, it does not get

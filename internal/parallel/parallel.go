@@ -17,8 +17,8 @@ import (
 
 // Do calls do with the numbers from 0 to n-1, at most limit at the same time, and returns when all
 // calls have returned. The errors are in the order of the numbers, with nil for each call that
-// succeeded; those of calls that panicked are *PanicError, and are logged with their stack. Do does
-// not look at ctx apart from its logger: all calls are made.
+// succeeded. A panic becomes a *PanicError and is logged with its stack. Do does not look at ctx
+// apart from its logger: all calls are made.
 func Do(ctx context.Context, n, limit int, do func(i int) error) []error {
 	errs := make([]error, n)
 	var running sync.WaitGroup

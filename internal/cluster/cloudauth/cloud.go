@@ -32,7 +32,7 @@ type Cluster struct {
 	// ServiceAccount is the identity, in the controller's own cluster. Without a name it is the
 	// controller, whose identity the cloud provides through the environment.
 	ServiceAccount types.NamespacedName
-	// Annotations are those of the ServiceAccount. They select its identity in the cloud.
+	// Annotations of the ServiceAccount select its identity in the cloud.
 	Annotations map[string]string
 }
 
@@ -40,7 +40,7 @@ type Cluster struct {
 type Access struct {
 	// Address is the address of the API server, from the cloud or from the Cluster.
 	Address string
-	// CA is the certificate authority of the API server in PEM; empty for those of the system.
+	// CA is the certificate authority of the API server in PEM; empty for the system's authorities.
 	CA    []byte
 	Token string
 	// Expires is when Token expires; zero if that is not known.
@@ -149,9 +149,9 @@ func (c *Cluster) options() []auth.Option {
 	return append(options, auth.WithClusterAddress(c.Address), auth.WithCAData(c.CA))
 }
 
-// confirm rejects an address that differs from the one of the cloud if the identity is the
-// controller. The author of the address could receive the controller's token, and the author of a CA,
-// too, on the way to the address of the cloud: so the CA is that of the cloud.
+// confirm rejects an address that differs from the address in the cloud if the identity is the
+// controller. Otherwise the author of the address could receive the controller's token. The author
+// of a CA could intercept it too, so the controller uses the CA from the cloud.
 func (c *Cluster) confirm(a Access) (Access, error) {
 	if !c.isController() {
 		return a, nil

@@ -15,7 +15,7 @@ import (
 	"regexp"
 )
 
-// StrayError is the error of a request to another host than that of the API server. It is not sent.
+// StrayError is the error of a request to another host than the API server. It is not sent.
 type StrayError struct {
 	// Server is the host of the API server.
 	Server string

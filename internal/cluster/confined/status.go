@@ -29,7 +29,7 @@ var (
 	errLongStatus = errors.New("whose message is too long")
 )
 
-// protobufPrefix begins an object in Protobuf.
+// protobufPrefix is at the start of an object in Protobuf.
 const protobufPrefix = "k8s\x00"
 
 // statusIn returns the Status in a body as JSON, with texts of one line each. The error describes
