@@ -76,8 +76,8 @@ func (c *creation) checkPlan(ctx context.Context) error {
 	return comparePlan(c.approved, release.PlanOf(c.job.Action).Digest, c.gate.Newest, found)
 }
 
-// comparePlan returns release.ErrPlanVoid if the changes, or the base revision, are not those of the
-// plan with a digest.
+// comparePlan returns release.ErrPlanVoid if the changes or the base revision differ from the plan
+// with a digest.
 func comparePlan(p *planning.Content, digest string, base int, found *plan.Changes) error {
 	if plan.Digest(p.Inputs, base, p.Text.Digest(), found.Digest()) != digest {
 		return release.ErrPlanVoid
@@ -85,8 +85,8 @@ func comparePlan(p *planning.Content, digest string, base int, found *plan.Chang
 	return nil
 }
 
-// checkRemoval is checkPlan for an uninstall. An uninstall that has begun goes on, and one that has
-// ended has nothing to change.
+// checkRemoval is checkPlan for an uninstall. An uninstall that has started continues, and an
+// uninstall that has finished has nothing to change.
 func checkRemoval(ctx context.Context, r *run) error {
 	digest := release.PlanOf(r.job.Action).Digest
 	if digest == "" {
@@ -96,8 +96,8 @@ func checkRemoval(ctx context.Context, r *run) error {
 	if err != nil || before.release == nil {
 		return err
 	}
-	begun, err := r.store.AttemptOn(before.release.Version)
-	if err != nil || begun != nil && begun.Action == helmv2.ActionUninstall && begun.Plan == digest {
+	started, err := r.store.AttemptOn(before.release.Version)
+	if err != nil || started != nil && started.Action == helmv2.ActionUninstall && started.Plan == digest {
 		return err
 	}
 	content, err := approvedPlan(ctx, r)
@@ -133,7 +133,7 @@ func reinstalled(ctx context.Context, r *run, text *planning.Text, before *remov
 
 // back is the rollback of a release, as far as it is known before.
 type back struct {
-	// newest is the newest revision, and target the one that is rolled back to.
+	// newest is the newest revision, and target the revision that is rolled back to.
 	newest, target *helmrelease.Release
 	text           *planning.Text
 }
@@ -317,8 +317,8 @@ func (r *removal) of() *helmrelease.Release {
 	return r.release
 }
 
-// removalOf returns what the uninstall of a job would change. It reads past the gate, which would begin
-// or resume the attempt.
+// removalOf returns what the uninstall of a job would change. It reads past the gate, which would
+// start or resume the attempt.
 func removalOf(r *run) (*removal, error) {
 	found := &removal{target: r.job.target(), changes: &plan.Changes{}}
 	if err := r.store.ListLive(); err != nil {

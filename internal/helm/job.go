@@ -43,7 +43,7 @@ type OwnerCandidates = apply.OwnerCandidates
 type Job struct {
 	Action  release.HelmAction
 	Desired release.Desired
-	// History is that of the HelmRelease. It proves stored revisions that have no seal.
+	// History is the history of the HelmRelease. It proves stored revisions that have no seal.
 	History helmv2.Snapshots
 	// Spec holds the options of the action.
 	Spec helmv2.HelmReleaseSpec
@@ -62,10 +62,10 @@ type Job struct {
 	Defaults helmv2.Defaults
 	// AllowDNS enables the template function getHostByName.
 	AllowDNS bool
-	// Lookups, if set, returns the connection of templates, given that of the release. Without it,
-	// templates read with the identity of the release.
+	// Lookups, if set, returns the connection of templates, given the connection of the release.
+	// Without it, templates read with the identity of the release.
 	Lookups func(*rest.Config) *rest.Config
-	// Idle, if set, is called when the action begins to wait. The function that it returns is
+	// Idle, if set, is called when the action starts to wait. The function that it returns is
 	// called before the action continues, and may block.
 	Idle func() (resume func())
 	// Examiner, if set, finds the causes of failed waits. It is called when a wait has failed, and
@@ -242,7 +242,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		return nil, err
 	}
 	run.gate = revision.NewGate(run.store, job.target().Name, job.Action, r.now)
-	run.gate.Next, run.gate.Read = run.beginRevision, run.findings.addRevisions
+	run.gate.Next, run.gate.Read = run.prepareRevision, run.findings.addRevisions
 	waits, err := job.waitOptions()
 	if err != nil {
 		return nil, err
@@ -298,8 +298,8 @@ func (r record) HookEnded(succeeded bool) error { return r.hooks.Ended(succeeded
 // that an install is not cut short before they have run.
 func (r record) WaitsWhenOutdated() bool { return r.installs && r.hooks.Left() }
 
-// beginRevision is called before a new revision is checked and stored.
-func (r *run) beginRevision(rls *helmrelease.Release) {
+// prepareRevision is called before a new revision is checked and stored.
+func (r *run) prepareRevision(rls *helmrelease.Release) {
 	if r.fill != nil {
 		r.fill(rls)
 	}

@@ -22,7 +22,7 @@ func isNamespace(kind apischema.GroupKind) bool {
 //
 // A rollback keeps what policies protect. An action that creates a revision keeps Namespaces, with
 // which the objects of others would go, unless an approved plan names them. An uninstall keeps the
-// Namespace of the HelmRelease and that of the release records.
+// Namespaces of the HelmRelease and of the release records.
 func (j *Job) keeps(local bool) apply.Keeps {
 	return func(kind apischema.GroupKind, name string, change v1alpha1.ChangeKind) string {
 		removal := v1alpha1.PlanRemoval{Group: kind.Group, Kind: kind.Kind, Name: name, Change: change, Destructive: change == v1alpha1.ChangeDelete}

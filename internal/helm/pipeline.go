@@ -41,13 +41,13 @@ type settings struct {
 	// insist stores the revision although dry runs deny objects for reasons that may depend on others.
 	insist      bool
 	skipSchemas bool
-	// hooks runs hooks; event is that of the hooks before the objects.
+	// hooks runs hooks; event is the event of the hooks before the objects.
 	hooks bool
 	event helmrelease.HookEvent
 	// enter, if set, is called before the revision is checked.
 	enter func() error
 	// preserve, if set, returns the values of the revision, and the defaults of its chart; nil for
-	// those of the archive.
+	// the defaults of the archive.
 	preserve func() (all, defaults map[string]any, err error)
 	// start runs the action of Helm.
 	start func(config *action.Configuration, text render.Text) error
@@ -149,7 +149,7 @@ func (r *run) load(ctx context.Context) (remote.Chart, error) {
 	}, nil
 }
 
-// loadError returns the error of a call of a worker, with the URL if it is that of the archive.
+// loadError returns the error of a call of a worker, with the URL if the archive cannot be loaded.
 func loadError(a chart.Artifact, err error) error {
 	var bad *remote.Unloadable
 	if errors.As(err, &bad) {
@@ -330,8 +330,8 @@ func (r *run) storedChart(rendered *remote.Rendered) *helmchart.Chart {
 	return stored
 }
 
-// explain returns the error of the rendering, or that of the gate if it refused the revision. Helm
-// adds text to it about its storage. Errors of Helm about ownership get the names of the owners.
+// explain returns the error of the rendering, or the refusal of the gate. Helm adds text to it
+// about its storage. Errors of Helm about ownership get the names of the owners.
 func (c *creation) explain(err error) error {
 	if c.failed != nil {
 		return c.failed

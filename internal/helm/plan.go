@@ -81,8 +81,8 @@ func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClie
 	return p.forecast(), nil
 }
 
-// ForecastRevision returns the changes that would make live objects those of a stored revision. All
-// of its objects are compared with the live ones. The action of the job is an Upgrade.
+// ForecastRevision returns the changes that would make live objects equal a stored revision. All
+// objects of the revision are compared with the live objects. The action of the job is an Upgrade.
 func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (Forecast, error) {
 	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
 	if err := p.restore(ctx, version); err != nil {
@@ -111,16 +111,18 @@ type planner struct {
 	layers  []plan.Layer
 	// all is true if all objects are compared with the live ones.
 	all bool
-	// redact removes the secrets of the job and of the new revision, former those of the base revision.
+	// redact removes the secrets of the job and of the new revision, former the secrets of the base
+	// revision.
 	redact, former redact.Redactor
 	// formerSecrets are former values of the Secrets of spec.valuesFrom.
 	formerSecrets []string
 	facts         plan.Facts
 	content       planning.Content
-	// base is the revision that is replaced, and other the one that is uninstalled or rolled back to; nil
-	// if there is none.
+	// base is the revision that is replaced, and other the revision that is uninstalled or rolled
+	// back to; nil if there is none.
 	base, other *helmrelease.Release
-	// templates are those of the charts before and after the action; nil before they are needed.
+	// templates are the templates of the charts before and after the action; nil before they are
+	// needed.
 	templates []*helmchart.File
 }
 
@@ -181,7 +183,7 @@ func (p *planner) store(ctx context.Context) error {
 	return store.Write(ctx, p.job.Desired.UID, &p.content)
 }
 
-// restore computes the changes that would make live objects those of a stored revision.
+// restore computes the changes that would make live objects equal a stored revision.
 func (p *planner) restore(ctx context.Context, version int) (err error) {
 	defer p.recover(ctx, &err)
 	p.facts = plan.Facts{Action: v1alpha1.PlanUpgrade, Redact: p.text, Literal: p.literal}
@@ -246,7 +248,7 @@ func hookManifest(hooks []*helmrelease.Hook) string {
 func (p *planner) text(s string) string { return p.former.Text(p.redact.Text(s)) }
 
 // literal reports whether a name stands in the templates of the chart, before or after the action.
-// The records of revisions do not have those of subcharts.
+// The records of revisions do not have the templates of subcharts.
 func (p *planner) literal(name string) bool {
 	if p.templates == nil {
 		p.templates = p.allTemplates()
@@ -261,12 +263,12 @@ func hasName(text []byte, name string) bool {
 		if i < 0 {
 			return false
 		}
-		begin := from + i
-		end := begin + len(name)
-		if (begin == 0 || !inName(text[begin-1])) && (end == len(text) || !inName(text[end])) {
+		start := from + i
+		end := start + len(name)
+		if (start == 0 || !inName(text[start-1])) && (end == len(text) || !inName(text[end])) {
 			return true
 		}
-		from = begin + 1
+		from = start + 1
 	}
 }
 
@@ -384,7 +386,8 @@ func (p *planner) replaces(base *helmrelease.Release) {
 	}
 }
 
-// addFormer has texts redacted of the values that a revision has in place of those of Secrets.
+// addFormer adds to the redactor the values that a revision has where the layers set values of
+// Secrets.
 func (p *planner) addFormer(rls *helmrelease.Release) {
 	p.formerSecrets = append(p.formerSecrets, plan.Former(rls.Config, p.layers)...)
 	p.former = redact.New(p.formerSecrets)

@@ -63,7 +63,7 @@ func markFailed(releases *helmstorage.Storage, rel *helmrelease.Release, made he
 	return releases.Update(rel)
 }
 
-// completed returns labels without those of interrupted and outdated actions.
+// completed returns labels without the labels of interrupted and outdated actions.
 func completed(labels map[string]string) map[string]string {
 	rest := maps.Clone(labels)
 	delete(rest, helmv2.LabelInterrupted)

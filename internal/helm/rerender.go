@@ -37,7 +37,7 @@ import (
 // If the manifest has changed, the chart is rendered a second time, as if at another time, to find
 // manifests that are Unstable. A random manifest that is the same by chance is not found.
 //
-// It is an error if the chart cannot be rendered any more. It is also an error if the manifest has
+// It is an error if the chart can no longer be rendered. It is also an error if the manifest has
 // changed while the API server could not list all APIs, since objects that depend on the missing
 // APIs would be deleted.
 //

@@ -43,8 +43,9 @@ type Runner struct {
 	faults apiretry.Faults
 }
 
-// setFieldManager sets the field manager of Helm, which is a variable of its package. It is that of
-// helm-controller, so that fields keep their owner when a release moves between the two.
+// setFieldManager sets the field manager of Helm, which is a variable of its package. It is the
+// field manager of helm-controller too, so that fields keep their owner when a release moves
+// between the two.
 var setFieldManager = sync.OnceFunc(func() { kube.ManagedFieldsManager = helmv2.FieldManager }) //nolint:gochecknoglobals // as Helm's variable
 
 // NewRunner returns a runner that takes charts from charts, and renders them with workers. The index describes the storage of

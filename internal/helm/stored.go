@@ -110,7 +110,7 @@ func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGe
 }
 
 // Health reads the objects of a revision once, hooks excluded, and returns whether they are ready.
-// The readiness checks are those of the revision's action. Health writes nothing.
+// It uses the readiness checks of the revision's action. Health writes nothing.
 func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) (release.Health, error) {
 	client, rls, err := r.read(ctx, getter, q)
 	if err != nil {
@@ -124,8 +124,8 @@ func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClient
 }
 
 // Objects returns the objects of a stored revision, hooks excluded, in the order and in the form in
-// which they are applied. Skipped are those that the API server would not accept, because it does not
-// serve their kinds any more. It returns an error together with the objects that could be read.
+// which they are applied. skipped are the objects that the API server would not accept, because it
+// no longer serves their kinds. It returns an error together with the objects that could be read.
 func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) (list []*resource.Info, skipped []release.Object, err error) {
 	client, rls, err := r.read(ctx, getter, q)
 	if err != nil {
@@ -186,10 +186,10 @@ type Stored struct {
 	Pending string
 	// Release is the requested revision; nil if there is none.
 	Release *hookjob.Release
-	// Revision is the content of the record of Release, and Labelled that of its labels.
+	// Revision is the content of the record of Release, and Labelled the content of its labels.
 	Revision, Labelled release.Revision
 	// Secrets are the values in the Secrets of the revision, hooks included. SecretNames are the
-	// names of those in its namespace.
+	// names of the Secrets in its namespace.
 	Secrets     []string
 	SecretNames []string
 }
@@ -197,7 +197,7 @@ type Stored struct {
 // Hooks reads a revision of a release, 0 being the deployed one. It reads from the API server with
 // the identity of the connection, not from memory, so that the permissions of the identity apply.
 // For a version below 0 it only returns whether the newest revision is pending. The digests of the
-// revision can be compared with those of recorded.
+// revision can be compared with the digests in recorded.
 func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Stored, error) {
 	live, err := r.storage.ReadLive(ctx, getter, target, version, recorded)
 	if err != nil {

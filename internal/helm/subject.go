@@ -20,7 +20,7 @@ type Subject struct {
 	// Defaults and AllowDNS are settings of the controller.
 	Defaults helmv2.Defaults
 	AllowDNS bool
-	// OwnerCandidates and Lookups are those of Job. Both may be nil.
+	// OwnerCandidates and Lookups are the fields of Job. Both may be nil.
 	OwnerCandidates OwnerCandidates
 	Lookups         func(*rest.Config) *rest.Config
 }

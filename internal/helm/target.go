@@ -152,7 +152,7 @@ func (t *targetCheck) render(ctx context.Context) (*helmrelease.Release, error) 
 }
 
 // ofChart returns a refusal for an error that the chart or its values have caused. Other errors are
-// those of the cluster or of this process.
+// errors of the cluster or of this process.
 func ofChart(err error) error {
 	var failure *worker.Failure
 	var ended *remote.Ended

@@ -52,7 +52,7 @@ func (r *run) uninstall(ctx context.Context, a release.Uninstall) error {
 	if err != nil && r.interruption() == nil {
 		err = errors.Join(err, r.gate.Hooks.Fail())
 	}
-	// Helm's error does not contain those of single objects.
+	// Helm's error does not contain the errors of single objects.
 	if deletion := r.client.DeletionErrors(); err != nil && deletion != nil {
 		return fmt.Errorf("%w: %w", err, deletion)
 	}

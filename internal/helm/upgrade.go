@@ -55,11 +55,11 @@ func (r *run) upgrade(a release.Upgrade) settings {
 	return s
 }
 
-// preserveValues returns the values of an upgrade that preserves those of the release, and the
-// defaults of its chart; nil for those of the archive. The chart gets the values as its defaults, as
-// with Helm's option to reuse values. Helm would process the dependencies of the chart before that,
-// without the values that may enable them. It would also change the values of the stored revision,
-// which it stores again.
+// preserveValues returns the values of an upgrade that preserves the values of the release, and the
+// defaults of its chart; nil for the defaults of the archive. The chart gets the values as its
+// defaults, as with Helm's option to reuse values. Helm would process the dependencies of the chart
+// before that, without the values that may enable them. It would also change the values of the
+// stored revision, which it stores again.
 func preserveValues(releases *helmstorage.Storage, store *storage.Driver, name string, vals map[string]any) (all, defaults map[string]any, err error) {
 	base, err := preservedRevision(releases, name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {

@@ -33,7 +33,7 @@ type Operation struct{ Namespace, Name, UID string }
 // Release is one stored revision.
 type Release struct {
 	Name string
-	// Namespace is that of the release's objects. Its records may be in another namespace.
+	// Namespace is the namespace of the release's objects. Its records may be in another namespace.
 	Namespace string
 	Revision  int
 	// Hooks are the stored hooks, in their stored order.
@@ -46,7 +46,7 @@ type Release struct {
 type Hook struct {
 	Name string
 	Kind string
-	// Path is that of the template in the chart.
+	// Path is the path of the template in the chart.
 	Path   string
 	Events []string
 	Weight int

@@ -39,7 +39,7 @@ func Order(hooks []Hook, namespace string) []int {
 	return o.order
 }
 
-// place identifies a hook among those of a weight.
+// place identifies a hook among the hooks of one weight.
 type place struct {
 	weight     int
 	kind, name string

@@ -38,8 +38,8 @@ type builder struct {
 	namespace string
 	// origin is the HelmRelease that parse adds to the labels.
 	origin Origin
-	// kinds resolves the kinds in stored manifests. skipped, if set, collects the objects that they
-	// contain and that have no kind any more.
+	// kinds resolves the kinds in stored manifests. skipped, if set, collects the objects in them
+	// whose kind is gone.
 	kinds   *kinds.Resolver
 	skipped *Skipped
 
@@ -49,15 +49,15 @@ type builder struct {
 	clients map[apischema.GroupVersion]resource.RESTClient
 }
 
-// side is whether a manifest is stored, or that of a new revision.
+// side states whether a manifest belongs to a stored revision or to a new one.
 type side bool
 
 const (
-	// wanted manifests are those of new revisions. Each kind must be served in its version.
+	// wanted manifests belong to new revisions. Each kind must be served in its version.
 	wanted side = false
-	// stored manifests are those of existing revisions. The API server may have ceased to serve a
-	// kind since: objects of a kind that has moved are mapped to its new group and version, and
-	// those of a kind that is gone are skipped.
+	// stored manifests belong to existing revisions. The API server may no longer serve a kind:
+	// objects of a kind that has moved are mapped to its new group and version, and objects of a
+	// kind that is gone are skipped.
 	stored side = true
 )
 
@@ -151,7 +151,7 @@ type mapped struct {
 
 func (b *building) fail(err error) { b.errs = append(b.errs, err) }
 
-// add adds the object of a document, or those of a list.
+// add adds the object of a document, or the objects of a list.
 func (b *building) add(raw []byte) error {
 	object, gvk, err := decodeObject(raw)
 	if err != nil {
@@ -177,7 +177,7 @@ func (b *building) add(raw []byte) error {
 	return nil
 }
 
-// addItems adds the items of a list, and those of lists in it.
+// addItems adds the items of a list, and the items of lists in it.
 func (b *building) addItems(list *resource.Info) error {
 	objects, err := flatten(list.Object)
 	if err != nil {
@@ -224,7 +224,7 @@ func flatten(list runtime.Object) (objects []runtime.Object, err error) {
 	return objects, nil
 }
 
-// finish adds an object. A namespaced object without a namespace gets that of the release.
+// finish adds an object. A namespaced object without a namespace gets the namespace of the release.
 func (b *building) finish(info *resource.Info) {
 	b.list = append(b.list, info)
 	if info.Namespaced() && info.Namespace != "" {

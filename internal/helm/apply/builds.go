@@ -58,8 +58,8 @@ func (c *Client) Inventory(manifest string) ([]release.Object, error) {
 	return describe(slices.Concat(list, c.CRDs.list)), nil
 }
 
-// StoredManifests is which calls of Build get stored manifests, and not those of a new revision.
-// Helm's order of the calls is fixed for each action.
+// StoredManifests states which calls of Build get the manifest of a stored revision instead of a
+// new one. Helm's order of the calls is fixed for each action.
 type StoredManifests int
 
 const (
@@ -67,8 +67,8 @@ const (
 	NoneStored StoredManifests = 0
 	// FirstStored is for rollbacks: Helm builds the objects of the current revision first.
 	FirstStored StoredManifests = 1
-	// SecondStored is for upgrades: Helm builds the new objects twice, and in between those of the
-	// current revision.
+	// SecondStored is for upgrades: Helm builds the new objects twice, and the objects of the
+	// current revision in between.
 	SecondStored StoredManifests = 2
 	// AllStored is for uninstalls, and for reads of stored revisions.
 	AllStored StoredManifests = -1
@@ -79,8 +79,8 @@ type builds struct {
 	// stored is which calls get stored manifests. calls is the number of calls.
 	stored StoredManifests
 	calls  int
-	// last is the result of the last call, previous that of the call before. Helm builds the
-	// objects of the previous revision first, and then those of the new one.
+	// last is the result of the last call, previous the result of the call before. Helm builds the
+	// objects of the previous revision first, and then the objects of the new one.
 	last, previous kube.ResourceList
 	// changed are the objects of last that are not in previous, or in another form.
 	changed kube.ResourceList
@@ -92,7 +92,7 @@ type builds struct {
 	// they stay when hooks are built.
 	revised kube.ResourceList
 	log     *ChangeLog
-	// lastSide is that of the last call.
+	// lastSide is the side of the last call.
 	lastSide side
 }
 
@@ -119,9 +119,9 @@ func (b *builds) add(manifest string, list kube.ResourceList, of side) {
 	}
 }
 
-// begin sets the new revision. An install has no previous one, which would be built before. Helm
-// builds the objects of a rollback later.
-func (b *builds) begin() {
+// setRevision takes the last result as the new revision. An install has no previous revision that
+// would be built before. Helm builds the objects of a rollback later.
+func (b *builds) setRevision() {
 	b.revision = b.last
 	if b.stored == NoneStored {
 		b.revise()
@@ -183,8 +183,8 @@ func align(previous, next kube.ResourceList) {
 	}
 }
 
-// Skipped are the objects of stored manifests that the action skips, because the API server does not
-// serve their kinds any more. It may be used concurrently. A nil one drops the objects.
+// Skipped are the objects of stored manifests that the action skips, because the API server no
+// longer serves their kinds. It may be used concurrently. A nil one drops the objects.
 type Skipped struct {
 	mu   sync.Mutex
 	list []release.Object
@@ -218,8 +218,8 @@ func (s *Skipped) List() []release.Object {
 	return slices.Clone(s.list)
 }
 
-// isMoved reports whether the API server serves the kind of an object in another group or version
-// than that of its manifest. The manifest cannot be sent there.
+// isMoved reports whether the API server serves the kind of an object only in another group or
+// version than its manifest has. The manifest cannot be sent there.
 func isMoved(info *resource.Info) bool {
 	return info.Object.GetObjectKind().GroupVersionKind() != info.Mapping.GroupVersionKind
 }

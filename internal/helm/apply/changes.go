@@ -24,21 +24,21 @@ import (
 
 // Creation is an install or upgrade.
 type Creation struct {
-	// Base is the manifest that Helm compares with; empty for an install. Next is that of the new
-	// revision.
+	// Base is the manifest that Helm compares with; empty for an install. Next is the manifest of
+	// the new revision.
 	Base, Next string
 	// CRDs are the files in the crds folders of the chart. Policy is how they are applied, on the server
 	// or not.
 	CRDs           []helmchart.CRD
 	Policy         helmv2.CRDsPolicy
 	CRDsServerSide bool
-	// Hooks are those that run; Event is that of the hooks before the objects, and After that of the
-	// hooks after them.
+	// Hooks are the hooks that run. Event is the event of the hooks before the objects, and After
+	// the event of the hooks after them.
 	Hooks        []*helmrelease.Hook
 	Event, After helmrelease.HookEvent
-	// CheckAll is true if also the objects of Base may be of other releases.
+	// CheckAll is true if the objects of Base may also belong to other releases.
 	CheckAll bool
-	// All is true if also the objects are applied that Base contains in the same form.
+	// All is true if all objects are applied, even those that Base contains in the same form.
 	All bool
 	// Uninstalled are the changes of an uninstall that precedes; nil if there is none.
 	Uninstalled *plan.Changes
@@ -204,8 +204,8 @@ func (c *changes) addImages(previous, next kube.ResourceList) {
 	}
 }
 
-// Uninstall returns what the uninstall of a release would change, and the objects that it would delete.
-// Manifest is that of the newest revision, and hooks are those that run.
+// Uninstall returns what the uninstall of a release would change, and the objects that it would
+// delete. manifest is the manifest of the newest revision, and hooks are the hooks that run.
 func (f *Forecast) Uninstall(manifest string, hooks []*helmrelease.Hook) (*plan.Changes, kube.ResourceList, error) {
 	found := &changes{}
 	deleted, kept, err := f.uninstalled(manifest)
@@ -274,8 +274,8 @@ func fieldsOf(s state, was, is *unstructured.Unstructured, redact func(string) s
 	return all, nil
 }
 
-// changeOf returns a change of an object, without what changes. An object that is about to be named has
-// the beginning of its name.
+// changeOf returns a change of an object, without what changes. An object with a generated name has
+// the prefix of its name.
 func changeOf(o release.Object) v1alpha1.PlanChange {
 	gv := apischema.GroupVersion{Group: o.Group, Version: o.Version}
 	return v1alpha1.PlanChange{APIVersion: gv.String(), Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}

@@ -29,7 +29,7 @@ type Options struct {
 	// Getter is the connection of the action.
 	Getter genericclioptions.RESTClientGetter
 	Log    func(format string, args ...any)
-	// Target is the release, UID that of its HelmRelease, and Origin its name.
+	// Target is the release. UID is the UID of its HelmRelease, and Origin the name.
 	Target release.Target
 	UID    string
 	Origin Origin
@@ -45,7 +45,7 @@ type Options struct {
 	Repeat func(ctx context.Context, do func() error) error
 	// Keeps returns why an object of a kind must not be deleted or replaced; empty if it may be.
 	Keeps Keeps
-	// FailedSince returns the deployed revision and those that failed after it; see
+	// FailedSince returns the deployed revision and the revisions that failed after it; see
 	// storage.FailedSince. It is needed for actions that change objects.
 	FailedSince FailedSince
 	// Unproven, if set, reports whether the action has read a revision that another client may have
@@ -182,7 +182,7 @@ func (c *Client) Close() { c.ownership.reservations.release(c.ownership.holder) 
 // Begin sets the method for the new revision, whose objects were built last.
 func (c *Client) Begin(method Method) {
 	*c.method = method
-	c.builds.begin()
+	c.builds.setRevision()
 }
 
 // Ownership returns the releases that own objects of the revision, and the adopted objects.
@@ -202,7 +202,7 @@ func (c *Client) DeletionErrors() error { return c.deletion.err() }
 // IsReachable sends no request. Later requests fail if the API server is not reachable.
 func (c *Client) IsReachable() error { return nil }
 
-// Create applies the objects of an install, and creates those of hooks. If a hook exists from
+// Create applies the objects of an install, and creates the objects of hooks. If a hook exists from
 // another action, that is an error: it must not be taken for the new one. A hook whose kind is gone
 // has no objects.
 func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
@@ -387,15 +387,15 @@ func (c *Client) waitApplied(list kube.ResourceList, timeout time.Duration, jobs
 	}})
 }
 
-// keepsHook reports whether objects are those of a hook that an earlier process has started, and
-// that Helm is about to run.
+// keepsHook reports whether objects belong to a hook that an earlier process has started, and that
+// Helm is about to run.
 func (c *Client) keepsHook(list kube.ResourceList) bool {
 	progress, _ := c.record.HookProgress()
 	return progress != revision.NotStarted && c.builds.areHooks(list)
 }
 
-// WatchUntilReady waits for hooks: Jobs and Pods have to end, other objects have to exist. The
-// timeout of a hook that an earlier process has started counts from that time.
+// WatchUntilReady waits for hooks: Jobs and Pods must end, other objects must exist. The timeout of
+// a hook that an earlier process has started counts from that time.
 func (c *Client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {
 	progress, started := c.record.HookProgress()
 	var err error
@@ -422,9 +422,9 @@ func (c *Client) WaitForDelete(list kube.ResourceList, timeout time.Duration) er
 	return c.Waiter.UntilDeleted(list, timeout)
 }
 
-// GetPodList finds no Pods. Helm asks for those of a hook whose chart wants their logs printed, and
-// its own client, which has not connected by then, would end the process. So the logs are read
-// here. Those of a hook that failed were read when it did.
+// GetPodList reads the logs of a hook and returns no Pods. Helm requests the Pods of a hook whose
+// chart wants their logs printed. Its own client has not connected by then, and would end the
+// process. The logs of a failed hook were read when it failed.
 func (c *Client) GetPodList(namespace string, options metav1.ListOptions) (*corev1.PodList, error) {
 	if err := c.findings.ReadHookLogs(c.ctx, namespace, options); err != nil {
 		c.Log("the log of a hook cannot be read: %s", err)

@@ -36,10 +36,10 @@ type deletion struct {
 	ownership *ownership
 	// keeps, if set, returns why an object must stay.
 	keeps Keeps
-	// remap maps an object whose kind has ceased to be served in its version.
+	// remap maps an object whose kind is no longer served in its version.
 	remap func(info *resource.Info) error
-	// unproven reports whether the revision that Helm compares with may be that of another client:
-	// anyone who may write Secrets.
+	// unproven reports whether the revision that Helm compares with may come from another client:
+	// any client that may write Secrets.
 	unproven func() bool
 
 	mu sync.Mutex

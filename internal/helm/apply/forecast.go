@@ -360,8 +360,8 @@ func (f *Forecast) pruned(previous, next kube.ResourceList) (deleted kube.Resour
 	return deleted, kept, nil
 }
 
-// uninstalled returns the objects that the uninstall of a release would delete: those of the newest
-// revision and of failed ones that exist. Kept describes those that stay.
+// uninstalled returns the objects that the uninstall of a release would delete: existing objects of
+// the newest revision and of failed revisions. kept describes the objects that stay.
 func (f *Forecast) uninstalled(manifest string) (deleted kube.ResourceList, kept []string, err error) {
 	f.Leftovers.BeforeUninstall()
 	list, err := f.parseStored(manifest)

@@ -15,9 +15,9 @@ import (
 // Manifest are the objects of a manifest with their parsed content.
 type Manifest = iter.Seq2[release.Object, map[string]any]
 
-// imageChanges returns the images of containers that differ between two manifests: those of next in its
-// order, and then those that next does not have. Objects are matched by kind, namespace and name, in
-// any version of their API.
+// imageChanges returns the images of containers that differ between two manifests: first the images
+// of next in its order, then the images that next does not have. Objects are matched by kind,
+// namespace and name, in any version of their API.
 func imageChanges(previous, next Manifest) []release.ImageChange {
 	was := map[container]string{}
 	for o, content := range previous {

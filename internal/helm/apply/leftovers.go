@@ -50,7 +50,7 @@ type Leftovers struct {
 func (l *Leftovers) BeforeRevision(version int) { l.read(version) }
 
 // BeforeUninstall reads the revisions that failed, and makes Build return the objects of the
-// release that the uninstall deletes and awaits. It must be called before the uninstall begins.
+// release that the uninstall deletes and awaits. It must be called before the uninstall starts.
 func (l *Leftovers) BeforeUninstall() {
 	l.uninstalls = true
 	l.read(0)

@@ -31,11 +31,11 @@ import (
 type lookups struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one action
 	builds *builds
-	// begin, if set, is called with the objects in question before they are read.
-	begin func(list kube.ResourceList)
+	// before, if set, is called with the objects before they are read.
+	before func(list kube.ResourceList)
 	// needless, if set, reports whether the answers have no effect: existing objects are adopted,
 	// and applied with requests that do not depend on their existence. Without it, all reads are
-	// sent to the API server. It is called at the first question.
+	// sent to the API server. It is called at the first read.
 	needless func() bool
 
 	first sync.Once
@@ -72,7 +72,7 @@ type lookupClient struct {
 	info    *resource.Info
 }
 
-// Get begins a request that may be answered from memory.
+// Get returns a request that may be answered from memory.
 func (c lookupClient) Get() *rest.Request {
 	if c.lookups.ended.Load() {
 		return c.RESTClient.Get()
@@ -91,11 +91,11 @@ func (c lookupClient) Get() *rest.Request {
 	return answered(c.info, f.object)
 }
 
-// read reads the objects that Helm asks about: those that the last build added.
+// read reads the objects that the last build added: Helm asks only about them.
 func (l *lookups) read() {
 	list := l.builds.added()
-	if l.begin != nil {
-		l.begin(list)
+	if l.before != nil {
+		l.before(list)
 	}
 	if l.needless() {
 		l.skipped.Store(true)

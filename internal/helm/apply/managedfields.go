@@ -50,8 +50,8 @@ func hasClientSideFields(object runtime.Object) bool {
 //
 // Towards the server, the entries of client-side apply become an entry of server-side apply.
 // Without that, fields that the chart drops would stay. Away from the server, the entry of
-// server-side apply becomes one of an update. Otherwise it would own fields that are not applied
-// any more.
+// server-side apply becomes one of an update. Otherwise it would own fields that are no longer
+// applied.
 func migrateManagedFields(info *resource.Info, toServer bool) (did bool, err error) {
 	helper := resource.NewHelper(info.Client, info.Mapping)
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {

@@ -21,8 +21,8 @@ func NextMethod(store MethodRecords, mode helmv2.ServerSideApplyMode, version, l
 	return Method{ServerSide: onServer, Migrate: changesMethod(store, last, onServer), Force: force && !onServer}
 }
 
-// IsServerSide reports whether a mode means server-side apply. In mode auto, the method is
-// that of the given revision.
+// IsServerSide reports whether a mode means server-side apply. In mode auto, it returns the method
+// of the given revision.
 func IsServerSide(store MethodRecords, mode helmv2.ServerSideApplyMode, version int) bool {
 	switch mode {
 	case helmv2.ServerSideApplyEnabled:
@@ -36,7 +36,7 @@ func IsServerSide(store MethodRecords, mode helmv2.ServerSideApplyMode, version 
 
 // changesMethod reports whether objects in the cluster may have been applied with the other method.
 // An earlier change may not have reached all objects. Fields of client-side apply show when an
-// object is applied, but those of server-side apply do not, so each stored revision counts.
+// object is applied, but fields of server-side apply do not, so each stored revision counts.
 func changesMethod(store MethodRecords, last int, serverSide bool) bool {
 	if serverSide {
 		return last == 0 || store.ApplyMethod(last) != storage.ServerSide

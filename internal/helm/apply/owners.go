@@ -17,9 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// OwnerCandidates finds the HelmReleases that may own objects of the Helm release that the ownership
-// metadata of an object names, by their spec or their history. It returns those of the cluster of the action,
-// except the HelmRelease of the action itself. It may be called concurrently.
+// OwnerCandidates finds the HelmReleases that may own objects of the Helm release that the
+// ownership metadata of an object names, by their spec or their history. It returns the
+// HelmReleases of the action's cluster, except the HelmRelease of the action itself. It may be
+// called concurrently.
 type OwnerCandidates func(ctx context.Context, metadata release.OwnershipMetadata) ([]release.OwnerCandidate, error)
 
 // owners reads other releases, to find out whether they own the objects whose metadata name them.
@@ -40,8 +41,8 @@ type releaseKey struct{ namespace, name string }
 // owner is another release.
 type owner struct {
 	candidates []release.OwnerCandidate
-	// stored is true if the newest revision is not uninstalled. objects are those of the newest and
-	// of the deployed revision.
+	// stored is true if the newest revision is not uninstalled. objects are the objects of the
+	// newest and of the deployed revision.
 	stored  bool
 	objects map[objectKey]bool
 	// unread describes the part that could not be read, empty if there is none.

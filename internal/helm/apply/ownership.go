@@ -303,7 +303,7 @@ type reservedObject struct {
 	objectKey
 }
 
-// reserver is an action. namespace is that of its HelmRelease.
+// reserver is an action. namespace is the namespace of its HelmRelease.
 type reserver struct {
 	host, uid, namespace string
 	target               release.Target
@@ -314,14 +314,14 @@ type reservation struct {
 	reserver
 	// proven is true if the action may write the object.
 	proven bool
-	// lost is true if another action has had a proven reservation since this one began: what is
+	// lost is true if another action has had a proven reservation since this one started: what is
 	// known about the object may be out of date. to is its release.
 	lost bool
 	to   release.Target
 }
 
-// reserve reserves the objects of a list for an action. It returns those that another action has
-// reserved, with the release of that action.
+// reserve reserves the objects of a list for an action. It returns the objects that another action
+// has reserved, with the release of that action.
 func (r *Reservations) reserve(holder reserver, list kube.ResourceList, proven func(*resource.Info) bool) (others map[*resource.Info]release.Target) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -42,7 +42,7 @@ type Preflight struct {
 // SkipLookups answers Helm's questions about existing objects without one request for each. It
 // sends no request at all if needless returns true.
 func (p *Preflight) SkipLookups(needless func() bool) {
-	p.lookups.needless, p.lookups.begin = needless, p.ownership.claim
+	p.lookups.needless, p.lookups.before = needless, p.ownership.claim
 }
 
 // EndLookups sends all later reads to the API server. It is called when a revision is stored.

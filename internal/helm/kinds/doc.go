@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kinds maps the kinds in stored manifests, which the API server may no longer serve. A kind
-// that the cached discovery lacks is looked for with requests about its API group: the API server may
-// serve it in another group or version, or not any more.
+// that the cached discovery lacks is looked for with requests about its API group: the API server
+// may serve it in another group or version, or no longer.
 //
 // Files, top-down:
 //

@@ -20,8 +20,8 @@ import (
 type Resolution struct {
 	// State is Served, Moved or Gone.
 	State State
-	// Mapping is that of the kind in the group and version that the API server serves; nil if the
-	// kind is gone.
+	// Mapping maps the kind in the group and version that the API server serves; nil if the kind is
+	// gone.
 	Mapping *meta.RESTMapping
 }
 
@@ -37,7 +37,7 @@ type Resolver struct {
 	known map[schema.GroupVersionKind]Resolution
 }
 
-// New returns a Resolver. Repeat repeats incomplete discovery until an outage of the action begins;
+// New returns a Resolver. repeat repeats incomplete discovery until an outage of the action starts;
 // without it, discovery is requested once.
 func New(ctx context.Context, getter genericclioptions.RESTClientGetter, repeat func(ctx context.Context, do func() error) error) *Resolver {
 	if repeat == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
-// Content is what the approved action needs. Its digest is that of the plan.
+// Content is what the approved action needs. Its digest is the digest of the plan.
 type Content struct {
 	Action v1alpha1.PlanAction `json:"action"`
 	// Inputs, Base and Changes are parts of the digest: the digest of the inputs, the number of the
@@ -37,9 +37,9 @@ type Text struct {
 	Manifest string              `json:"manifest"`
 	Notes    string              `json:"notes,omitempty"`
 	Hooks    []*helmrelease.Hook `json:"hooks,omitempty"`
-	// Values are those of the revision.
+	// Values are the values of the revision.
 	Values map[string]any `json:"values,omitempty"`
-	// Metadata is that of Chart, which is the chart as Helm stores it.
+	// Metadata is the metadata of Chart, which is the chart as Helm stores it.
 	Metadata *helmchart.Metadata `json:"metadata,omitempty"`
 	Chart    json.RawMessage     `json:"chart,omitempty"`
 	// CRDs are the files in the crds folders of the chart.

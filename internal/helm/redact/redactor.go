@@ -27,8 +27,8 @@ func New(secrets []string) Redactor {
 	return Redactor{given: redaction.New(secrets), own: &ownSecrets{}}
 }
 
-// SetRevision adds the values in the Secrets of a revision, and drops those of the revision before.
-// Charts generate passwords, and admission webhooks may quote them.
+// SetRevision adds the values in the Secrets of a revision, and drops the values of the revision
+// before. Charts generate passwords, and admission webhooks may quote them.
 func (r Redactor) SetRevision(rls *helmrelease.Release) {
 	if r.own != nil {
 		r.own.set(rls)
@@ -88,7 +88,7 @@ func (r Redactor) Logs(all []release.ContainerLog) []release.ContainerLog {
 
 // Changes removes secrets from the images and field paths of changes: charts can put the value of a
 // Secret anywhere. The former images come from previous revisions, whose Secrets may have had other
-// values. If an image has a secret now, it may have had another one, which nothing names any more.
+// values. If an image has a secret now, it may have had another one, which nothing names now.
 func (r Redactor) Changes(all release.Changes, previous ...*helmrelease.Release) release.Changes {
 	former := ownRedactor(previous...)
 	for i := range all.Images {

@@ -18,7 +18,7 @@ import (
 
 // Secrets are the Secrets of a revision.
 type Secrets struct {
-	// Names are those of the Secrets in the namespace of the release.
+	// Names are the names of the Secrets in the namespace of the release.
 	Names []string
 	// Values are the values of all Secrets.
 	Values []string

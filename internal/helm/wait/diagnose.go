@@ -33,7 +33,7 @@ type diagnosis struct {
 	options *Options
 	// cause is the diagnosis of the first wait of the action that failed.
 	cause **release.Diagnosis
-	// diagnosed and role are those of the condition.
+	// diagnosed and role are the fields of the condition.
 	diagnosed bool
 	role      release.Role
 
@@ -108,8 +108,8 @@ func (d *diagnosis) examine(q release.DiagnosisRequest) *release.Diagnosis {
 	return d.options.Examiner.Examine(d.ctx, q)
 }
 
-// begin returns a channel that triggers examinations of pending objects; nil for none.
-func (d *diagnosis) begin(pending []*object) <-chan time.Time {
+// start returns a channel that triggers examinations of pending objects; nil for none.
+func (d *diagnosis) start(pending []*object) <-chan time.Time {
 	if !d.examines() || d.options.Patient {
 		return nil
 	}

@@ -8,7 +8,7 @@
 // Files, top-down:
 //
 //	waiter.go     Waiter, the waits of one action
-//	loop.go       one wait, from its begin to its result
+//	loop.go       one wait, from its start to its result
 //	diagnose.go   the causes of a failed wait, and the early end of a wait that cannot succeed
 //	options.go    the options of all waits of an action
 //	legacy.go     the readiness checks of Helm 3, which send requests of their own

@@ -46,7 +46,7 @@ type loop struct {
 func (l *loop) wait(timeout time.Duration) error {
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
-	l.begin()
+	l.start()
 	defer l.end()
 	if done, err := l.done(); done {
 		return l.diagnosis.explain(err, l.pending)
@@ -63,8 +63,8 @@ func (l *loop) wait(timeout time.Duration) error {
 	return l.diagnosis.explain(err, l.pending)
 }
 
-// begin checks every object for the first time.
-func (l *loop) begin() {
+// start checks every object for the first time.
+func (l *loop) start() {
 	var unknown []*object
 	for _, o := range l.pending {
 		if r, ok := l.results.take(o.info); ok && l.check != nil {
@@ -137,7 +137,7 @@ func (l *loop) until(deadline <-chan time.Time) error {
 		defer timer.Stop()
 		late = timer.C
 	}
-	examine := l.diagnosis.begin(l.pending)
+	examine := l.diagnosis.start(l.pending)
 	defer l.diagnosis.end()
 	cancelled := l.ctx.Done()
 	pause := l.pause()

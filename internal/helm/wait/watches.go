@@ -61,7 +61,7 @@ type stream struct {
 	key     streamKey
 	client  resource.RESTClient
 	cancel  context.CancelFunc
-	// from is the version after which no event was missed, at that of the last event.
+	// from is the version after which no event was missed, at the version of the last event.
 	from, at string
 	// seen holds the last versions of objects that have changed since from.
 	seen          map[string]string
