@@ -16,8 +16,8 @@ type Table[R any] struct {
 	records map[types.NamespacedName]*R
 }
 
-// With calls f with the record of key, which begins as the zero value. f holds the lock: it must
-// neither block nor use the table.
+// With calls f with the record of key, a zero value at first. f runs under the lock: it must not
+// block, and must not use the table.
 func (t *Table[R]) With(key types.NamespacedName, f func(*R)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

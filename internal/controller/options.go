@@ -68,7 +68,7 @@ type Options struct {
 	// Observe reports what would be done to each release, under this name, and does nothing. Empty
 	// acts.
 	Observe string
-	// OperationsServed is called when the controller of Operations begins. It is optional.
+	// OperationsServed, if set, is called when the controller of Operations starts.
 	OperationsServed func()
 	// NewQueue returns the work queues of both controllers; nil is the default. Tests set it.
 	NewQueue NewQueue

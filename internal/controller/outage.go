@@ -48,7 +48,7 @@ func (s *Outage) Obstacle(err error, now time.Time) *release.Blocked {
 		s.End()
 		return blocked
 	}
-	s.begin(now)
+	s.start(now)
 	again := *blocked
 	again.Transient, again.Terminal, again.Retry = true, false, release.BackoffUpTo(MaxOutageRetry)
 	if now.Sub(s.since) < outageGrace {
@@ -80,7 +80,7 @@ func (s *Outage) Filter(found release.Drift, now time.Time) release.Drift {
 		s.End()
 		return found
 	}
-	s.begin(now)
+	s.start(now)
 	if now.Sub(s.since) < outageGrace {
 		found.Errors = slices.DeleteFunc(slices.Clone(found.Errors), transient)
 	}
@@ -93,7 +93,7 @@ func (s *Outage) End() { *s = Outage{} }
 // Active reports whether there is an outage.
 func (s *Outage) Active() bool { return !s.since.IsZero() }
 
-func (s *Outage) begin(now time.Time) {
+func (s *Outage) start(now time.Time) {
 	if !s.Active() {
 		s.since = now
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// notReached begins the messages about clusters that cannot be reached.
+	// notReached is the start of messages about clusters that cannot be reached.
 	notReached = "Could not reach the cluster of the release"
 	// checkRetry is the longest wait for the result of a probe. The end of the probe
 	// enqueues the release earlier.

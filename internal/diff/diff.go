@@ -38,7 +38,7 @@ type Options struct {
 	// DriftFacts, which render nothing.
 	Charts  *chart.Store
 	Workers worker.Caller
-	// Settings are those of the controller, as far as they are known.
+	// Settings are the settings of the controller, as far as they are known.
 	Settings inputs.Settings
 	// AllowDNS enables the template function getHostByName.
 	AllowDNS bool
@@ -81,8 +81,8 @@ type Query struct {
 	Choose func(ctx context.Context, objects []*resource.Info) []*resource.Info
 }
 
-// Desired returns what the next reconciliation would change: the changes of its install or upgrade, and
-// if drift is corrected, those of the correction.
+// Desired returns what the next reconciliation would change: the changes of its install or upgrade,
+// and of its drift correction.
 func (d *Differ) Desired(ctx context.Context, q Query) (view.Diff, error) {
 	return d.diff(ctx, q, func(s *subject) (view.DiffFacts, error) {
 		facts, err := s.pending(ctx)
@@ -110,7 +110,7 @@ func (d *Differ) diff(ctx context.Context, q Query, facts func(s *subject) (view
 	return view.DiffOf(found), s.reads.explain(err)
 }
 
-// Revision returns what would make live objects those of a stored revision.
+// Revision returns the changes that would make live objects equal a stored revision.
 func (d *Differ) Revision(ctx context.Context, q Query, version int) (view.Diff, error) {
 	s, err := d.subject(ctx, q, false)
 	if err != nil {

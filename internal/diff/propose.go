@@ -15,9 +15,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Propose returns the HelmRelease that the API server would store for a given one, with its defaults:
-// the result of a dry run. Status and UID are those of the stored HelmRelease of the same name; without
-// one they are empty.
+// Propose returns the HelmRelease that the API server would store for a given one, with its
+// defaults: the result of a dry run. Status and UID come from the stored HelmRelease of the same
+// name, and are empty if there is none.
 func Propose(ctx context.Context, c client.Client, given *helmv2.HelmRelease) (*helmv2.HelmRelease, error) {
 	live := &helmv2.HelmRelease{}
 	err := c.Get(ctx, client.ObjectKeyFromObject(given), live)

@@ -28,8 +28,8 @@ const (
 	listAgain = time.Minute
 )
 
-// Autoscaler is the HorizontalPodAutoscaler that targets an object, which may be that of another
-// autoscaler, such as KEDA. Its zero value means that none targets the object.
+// Autoscaler is the HorizontalPodAutoscaler that targets an object. It may belong to another
+// autoscaler, such as KEDA. The zero value means that none targets the object.
 type Autoscaler struct {
 	// Name is the name of the HorizontalPodAutoscaler.
 	Name string

@@ -70,8 +70,8 @@ type comparison struct {
 	owners  []entry
 	ignored [][]string
 	out     Difference
-	// omitted are the fields of Desired that may differ. patched are those of which only a part may
-	// differ, with the live values of that part.
+	// omitted are the fields of Desired that may differ. patched are fields that may differ in a
+	// part only, with the live values of that part.
 	omitted []fieldpath.Path
 	patched []patched
 	added   []fieldpath.Path

@@ -20,7 +20,7 @@ import (
 // There is no schema, so atomic fields are recognized by conservative rules:
 //
 //   - In built-in API groups, lists with keys are recognized by name.
-//   - In built-in API groups, maps are merged unless the name is that of a selector or a reference.
+//   - In built-in API groups, maps are merged unless they have the name of a selector or a reference.
 //   - In other API groups all values must be equal.
 func Contains(live, desired map[string]any) bool {
 	version, _ := desired["apiVersion"].(string)

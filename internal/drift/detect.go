@@ -102,8 +102,8 @@ func NewDetector(now func() time.Time) *Detector {
 // at a time.
 type releaseState struct {
 	revision string
-	// objects are those of the revision, in the order in which they are applied once arrange has
-	// sorted them. If complete is false, the revision may have more objects.
+	// objects are the objects of the revision, in the order in which they are applied once arrange
+	// has sorted them. If complete is false, the revision may have more objects.
 	objects  []*objectState
 	complete bool
 	// unserved are the objects of the revision whose kinds the API server no longer serves.
@@ -192,7 +192,7 @@ func (m *releaseState) stale(request Request, now time.Time) []*objectState {
 	return all
 }
 
-// arrange replaces the list of objects by those of the revision, and keeps stored results.
+// arrange replaces the list of objects by the objects of the revision, and keeps stored results.
 func (m *releaseState) arrange(infos []*resource.Info, complete bool) {
 	before := make(map[objectKey]*objectState, len(m.objects))
 	for _, k := range m.objects {

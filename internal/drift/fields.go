@@ -91,8 +91,8 @@ func (e entry) ours() bool {
 	return (e.manager == helmv2.FieldManager || e.manager == helmManager) && e.subresource == ""
 }
 
-// ourApply reports whether the entry is the one that a server-side apply of Pintle writes. The API
-// server removes a field of that entry once it is no longer applied.
+// ourApply reports whether a server-side apply of Pintle writes the entry. The API server removes a
+// field of that entry once it is no longer applied.
 func (e entry) ourApply() bool {
 	return e.manager == helmv2.FieldManager && e.operation == applied && e.subresource == ""
 }

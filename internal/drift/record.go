@@ -35,9 +35,9 @@ func (r *Recorder) Applied(info *resource.Info, sent, answer *unstructured.Unstr
 	r.objects[k.objectKey] = k
 }
 
-// Record stores the recorded objects as those of a revision. It reports whether all of them have
-// exactly the applied content, and the record covers the inventory. CustomResourceDefinitions in
-// the inventory may be missing in the record.
+// Record stores the recorded objects as the objects of a revision. It reports whether all of them
+// have exactly the applied content, and the record covers the inventory. CustomResourceDefinitions
+// in the inventory may be missing in the record.
 func (d *Detector) Record(key types.NamespacedName, revision string, r *Recorder, inventory []release.Object) (exact bool) {
 	m := d.stateOf(key, revision)
 	now := d.now()

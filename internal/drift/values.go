@@ -87,8 +87,9 @@ func secretPath(path fieldpath.Path) bool {
 	return false
 }
 
-// overlay replaces the part of want at the tokens of a JSON pointer by that of have, or removes it
-// if have does not have it. It changes want. It returns the new value, and whether it still exists.
+// overlay replaces the part of want at the tokens of a JSON pointer by the same part of have, or
+// removes it if have does not have it. It changes want. It returns the new value, and whether it
+// still exists.
 func overlay(want, have any, tokens []string) (v any, keep bool) {
 	if len(tokens) == 0 {
 		return have, have != nil

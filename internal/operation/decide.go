@@ -248,17 +248,17 @@ func (in Input) problem() *Problem {
 		}
 	}
 	r := in.Recorded.Outputs
-	switch begun := len(in.runs()) > 0; {
+	switch started := len(in.runs()) > 0; {
 	case in.Spec.Engine != opsv1alpha1.EngineHelmHookJob:
 		return &Problem{opsv1alpha1.ReasonEngineNotSupported, fmt.Sprintf("engine %s is not implemented: helmHookJob is", in.Spec.Engine)}
 	case in.Target.Refused != nil:
 		return in.Target.Refused
-	case in.Target.Deleted && !begun:
+	case in.Target.Deleted && !started:
 		return &Problem{opsv1alpha1.ReasonTargetDeleted, fmt.Sprintf("HelmRelease %s is being deleted", in.Target.HelmRelease)}
 	case in.Plan.Refused != nil && busy(in) == nil:
 		// The running Helm action may add the missing hook.
 		return in.Plan.Refused
-	case begun && r.Release != nil && in.Plan.Made && *r.Release != in.Plan.Release:
+	case started && r.Release != nil && in.Plan.Made && *r.Release != in.Plan.Release:
 		return &Problem{opsv1alpha1.ReasonReleaseChanged, "the hooks of the revision were changed after the first of them had run"}
 	}
 	return nil

@@ -20,7 +20,7 @@ const Version = 2
 
 // Changes is what an action would change.
 type Changes struct {
-	// Objects are all changes but those of the CRDs in the chart's crds folders.
+	// Objects are all changes except the changes of CRDs in the chart's crds folders.
 	Objects, CRDs []v1alpha1.PlanChange
 	// Unchanged is the number of objects that the action does not change.
 	Unchanged int
@@ -220,7 +220,7 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 			f := &c.Fields[j]
 			to := r.text(f.To)
 			if f.From != "" && to != brief.Cut(f.To, maxText) {
-				// The former value may have been another secret, which nothing names any more.
+				// The former value may have been another secret, which nothing names now.
 				f.From = mask
 			}
 			f.Path, f.From, f.To, f.TakenFrom = r.text(f.Path), r.text(f.From), to, r.text(f.TakenFrom)

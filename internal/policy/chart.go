@@ -114,8 +114,7 @@ func (c Chart) unsigned(signers []v1alpha1.ChartSigner) Fault {
 	return Fault{Field: c.Signature.Field, Why: fmt.Sprintf("spec.verify of %s names other signers than those that are allowed", c.Signature.Source)}
 }
 
-// isBy reports whether the signature is verified by no other keys or identities than those of a
-// signer.
+// isBy reports whether the signature is verified by no other keys or identities than the signer's.
 func (s Signature) isBy(signer v1alpha1.ChartSigner) bool {
 	switch {
 	case s.Provider != string(signer.Provider):

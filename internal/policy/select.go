@@ -16,7 +16,7 @@ import (
 
 // Release is a HelmRelease, as far as policies select it.
 type Release struct {
-	// Namespace and Labels are those of the HelmRelease.
+	// Namespace and Labels of the HelmRelease.
 	Namespace string
 	Labels    map[string]string
 	// NamespaceLabels are the labels of the namespace. NamespaceUnread states why they are not

@@ -28,7 +28,7 @@ type HelmAction interface {
 // PlanRef names the approved plan that an action carries out. The zero value is no plan: the action
 // renders the chart.
 type PlanRef struct {
-	// Digest is that of the plan.
+	// Digest is the digest of the plan.
 	Digest string
 	// ApprovedBy is who approved it; empty if no approval was needed.
 	ApprovedBy string
@@ -69,7 +69,7 @@ type Test struct {
 	Request string
 }
 
-// Rollback creates a revision that equals an earlier one. It remediates a failed upgrade, or begins
+// Rollback creates a revision that equals an earlier one. It remediates a failed upgrade, or starts
 // a hold.
 type Rollback struct {
 	Timeout time.Duration

@@ -26,7 +26,7 @@ type claimRevision struct {
 	Version int
 	// Creator is the UID of the HelmRelease in the labels of the record; empty if there is none.
 	Creator string
-	// Uninstalled is true if the revision proves nothing any more.
+	// Uninstalled is true if the revision no longer proves anything.
 	Uninstalled bool
 }
 

@@ -200,9 +200,9 @@ func suspended(in Input) *Decision {
 
 // forced makes the install or upgrade that a user requests, in any state. It installs if
 // no release is stored and takes over a release of another owner. In all other states it upgrades,
-// also with exhausted retries, a due remediation, or no difference.
+// even with exhausted retries, a due remediation, or no difference.
 func forced(in Input) *Decision {
-	if requests := in.Desired.Requests; !requests.ForceRequested(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
+	if requests := in.Desired.Requests; !requests.ForceRequested(&in.Recorded) && !requests.ForceStarted(&in.Recorded) {
 		return nil
 	}
 	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync, inSync} {

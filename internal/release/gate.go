@@ -15,7 +15,7 @@ import (
 
 // Plan is the plan of the next action: a ReleasePlan, as far as decisions read it. It is up to date.
 type Plan struct {
-	// Digest is that of the plan.
+	// Digest is the digest of the plan.
 	Digest string
 	Action v1alpha1.PlanAction
 	// Failed is the error of computing the plan; empty if there was none.
@@ -85,8 +85,8 @@ func facing(in Input, d Decision) Input {
 	return in
 }
 
-// refusedInSync returns the refusal of the chart in place of a decision that the release is in sync.
-// The inputs of a release whose chart is refused are those of its newest revision.
+// refusedInSync returns the refusal of the chart in place of a decision that the release is in
+// sync. A release whose chart is refused keeps the inputs of its newest revision.
 func refusedInSync(in Input, d Decision) Decision {
 	refusal := in.Desired.Demands.Refusal
 	if refusal == nil || refusal.ChangesOnly || d.Rule != RuleInSync && d.Rule != RuleDrifted {
@@ -127,8 +127,8 @@ func isHeldDeployed(d Decision) bool {
 	return d.State == StateOutOfSync && slices.Contains(Gates(), d.Rule)
 }
 
-// isGated reports whether policies can hold an action. They never hold an action that has begun, a
-// rollback that remediates, a correction of drift, or the uninstall of a namespace that is being
+// isGated reports whether policies can hold an action. They never hold an action that has started,
+// a rollback that remediates, a correction of drift, or the uninstall of a namespace that is being
 // deleted.
 func isGated(in Input, d Decision) bool {
 	switch a := d.HelmAction().(type) {
@@ -137,7 +137,7 @@ func isGated(in Input, d Decision) bool {
 	case Upgrade:
 		return a.Resume == 0
 	case Uninstall:
-		return !beganUninstall(in) && !in.Observed.Terminating
+		return !startedUninstall(in) && !in.Observed.Terminating
 	case Rollback:
 		return a.Hold && a.Resume == 0
 	case Test, Unlock, Recheck, CorrectDrift:

@@ -258,13 +258,13 @@ func MayBeRecorded(history helmv2.Snapshots, version int) bool {
 	return last == nil || last.Version < version
 }
 
-// FailedSince returns the number of the deployed revision, 0 if there is none, and those of the
-// revisions after it, oldest first. These have failed or were interrupted: no other action follows
-// a deployed revision before the next one is deployed. Revisions from number before on are ignored,
-// and 0 ignores none.
+// FailedSince returns the number of the deployed revision, 0 if there is none, and the numbers of
+// the revisions after it, oldest first. These have failed or were interrupted: no other action
+// follows a deployed revision before the next one is deployed. Revisions from number before on are
+// ignored, and 0 ignores none.
 //
 // If no revision is deployed, a superseded one has its place, or one that was deployed when its
-// uninstall began. An uninstalled revision has no objects: the number is 0 then, and only later
+// uninstall started. An uninstalled revision has no objects: the number is 0 then, and only later
 // revisions are returned.
 func FailedSince(stored []Revision, before int) (deployed int, failed []int) {
 	var latest *Revision

@@ -70,7 +70,7 @@ func (d Desired) InPlace(recorded helmv2.HelmReleaseStatus) Desired {
 }
 
 // rolledBack applies to a release that is to be held at a revision. If the release is not there, it
-// is rolled back. Then only drift is corrected. A hold that cannot begin changes nothing.
+// is rolled back. Then only drift is corrected. A hold that cannot start changes nothing.
 func rolledBack(in Input) *Decision {
 	h := in.Desired.Hold
 	if !h.Active || owner(in) != nil {
@@ -100,7 +100,7 @@ func rolledBack(in Input) *Decision {
 	return d
 }
 
-// refuseHold returns the decision about a hold that cannot begin. A release that is held at another
+// refuseHold returns the decision about a hold that cannot start. A release that is held at another
 // revision already stays there, and its drift is corrected.
 func refuseHold(in Input, why string) *Decision {
 	refused := &Decision{Action: Stall{Reason: helmv2.ReasonRollbackRefused}, Why: why}
@@ -257,7 +257,7 @@ func remake(in Input) *Decision {
 }
 
 // testRequested applies if a run of the tests is requested. The newest revision must be deployed
-// and recorded, and a hold must have begun.
+// and recorded, and a hold must have started.
 func testRequested(in Input) *Decision {
 	requests, newest := in.Desired.Requests, in.Observed.Newest()
 	if !requests.testRequested() && (requests.Test == "" || requests.Test != in.Observed.Accepted) {

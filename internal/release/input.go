@@ -204,7 +204,7 @@ type Requests struct {
 	// Reset requests that the failure counters are reset.
 	Reset string
 	// Test requests one run of the tests. It needs no Reconcile token. TestHandled is the token of
-	// the last run that was begun.
+	// the last run that was started.
 	Test, TestHandled string
 	// Plan requests a plan. PlanHandled is the token of the last plan that was computed on request.
 	Plan, PlanHandled string
@@ -251,13 +251,13 @@ func (r Requests) ForceRequested(status *helmv2.HelmReleaseStatus) bool {
 	return r.requested(r.Force, status) && r.Force != status.LastHandledForceAt
 }
 
-// ForceBegun reports whether the install or upgrade for the present token was announced and its end
+// ForceStarted reports whether the install or upgrade for the present token was announced and its end
 // is not recorded. If no attempt runs, the attempt was interrupted. The announcement records the
 // Force token and the end records the Reconcile token, so the attempt is in progress if only the
 // first is recorded. Every ended attempt has a duration, which excludes a token that was handled
 // before and is set again. A repeated token during an interrupted attempt counts as that attempt,
 // which must be repeated anyway.
-func (r Requests) ForceBegun(status *helmv2.HelmReleaseStatus) bool {
+func (r Requests) ForceStarted(status *helmv2.HelmReleaseStatus) bool {
 	return r.requested(r.Force, status) && r.Force == status.LastHandledForceAt &&
 		status.LastAttemptedReleaseActionDuration == nil
 }
@@ -270,7 +270,7 @@ func (r Requests) ResetRequested(status *helmv2.HelmReleaseStatus) bool {
 
 // Open reports whether a request other than Reconcile is unhandled.
 func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
-	return r.ForceRequested(status) || r.ForceBegun(status) || r.ResetRequested(status)
+	return r.ForceRequested(status) || r.ForceStarted(status) || r.ResetRequested(status)
 }
 
 // testRequested reports whether a run of the tests is requested and was not accepted.

@@ -57,7 +57,7 @@ type Observed struct {
 	// nil otherwise.
 	Stray *Target
 	// Accepted is the token of a requested run of the tests that this process has accepted, or may
-	// have accepted, and not begun. It is empty if there is none.
+	// have accepted, and not started. It is empty if there is none.
 	Accepted string
 	// Plan is the plan of the next action; nil if the decision does not depend on it.
 	Plan *Plan
@@ -136,8 +136,9 @@ type Revision struct {
 	AppVersion   string
 	// ConfigDigest is the digest of the values in the stored revision.
 	ConfigDigest string
-	// Digest covers everything that can be changed through Helm; see SnapshotScheme. DeployedDigest is
-	// the one that a superseded revision had while it was deployed; empty for other revisions.
+	// Digest covers everything that can be changed through Helm; see SnapshotScheme. DeployedDigest
+	// is the digest that a superseded revision had while it was deployed; empty for other
+	// revisions.
 	Digest         string
 	DeployedDigest string
 	FirstDeployed  time.Time
@@ -165,7 +166,7 @@ type Revision struct {
 	// Undeployed is true if the revision has failed, and Helm has replaced its status by
 	// uninstalling or superseded.
 	Undeployed bool
-	// Applied is true if all objects of the revision were applied before the wait for them began.
+	// Applied is true if all objects of the revision were applied before the wait for them started.
 	Applied bool
 	// Attempt describes the action that works on the revision or has created it; nil if the record
 	// has none, or has no valid seal.
@@ -237,7 +238,7 @@ type Drift struct {
 	// are reported and never corrected.
 	Ceded []DriftedObject
 	// Excluded are the objects that are not compared: their annotations exclude them, or the API
-	// server does not serve their kinds any more.
+	// server no longer serves their kinds.
 	Excluded []Object
 	// Errors are the objects that could not be compared, each with its error.
 	Errors []ObjectError
@@ -349,8 +350,8 @@ type RenderResult struct {
 	Reads bool
 	// Lookup is true if the chart looks up objects. It must be rendered then to detect a change.
 	Lookup bool
-	// Changed is true if the manifest differs from that of the revision. Hooks and notes are not
-	// compared.
+	// Changed is true if the manifest differs from the manifest of the revision. Hooks and notes
+	// are not compared.
 	Changed bool
 	// Unstable is true if the manifest differs in each rendering, as with random passwords or the
 	// time. Whether the cluster is the cause cannot be determined, and Changed is false.

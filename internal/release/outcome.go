@@ -70,8 +70,8 @@ type Outcome struct {
 	Owners []Target
 	// Adopted lists objects without an owner that the release owns now, each with the reason.
 	Adopted []string
-	// Skipped lists objects of stored revisions that were left out, because the API server does not
-	// serve their kinds any more.
+	// Skipped lists objects of stored revisions that were left out, because the API server no
+	// longer serves their kinds.
 	Skipped []Object
 	// Kept lists objects that were not deleted, each with the reason: another release owns them by now, a
 	// policy protects them, or they are Namespaces.
@@ -85,8 +85,8 @@ type Outcome struct {
 	// corrected.
 	Corrected []DriftedObject
 	Failed    []ObjectError
-	// Announced is the time of the announcement, Started that of the start in a slot of the pool.
-	// Each is zero if it is unknown or did not happen.
+	// Announced is the time of the announcement, Started the time of the start in a slot of the
+	// pool. Each is zero if it is unknown or did not happen.
 	Announced time.Time
 	Started   time.Time
 	Ended     time.Time
@@ -96,7 +96,7 @@ type Outcome struct {
 type Changes struct {
 	// Objects counts the objects; nil if they were not counted.
 	Objects *ObjectCounts
-	// Images are the images of containers that differ from those of the previous revision.
+	// Images are the images of containers that differ from the previous revision.
 	Images []ImageChange
 	// Taken are the fields that were taken from other field managers.
 	Taken []TakenField

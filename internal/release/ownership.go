@@ -236,9 +236,9 @@ type Leftover struct {
 	Deletes bool
 	// Unproven is true if only revisions contain the object that nothing proves.
 	Unproven bool
-	// Created is the creation time of the object. Recorded is that of the record of Version, the
-	// oldest stored revision that contains the object. The clock is that of the API server, in
-	// seconds. A zero time is unknown.
+	// Created is the creation time of the object. Recorded is the creation time of the record of
+	// Version, the oldest stored revision that contains the object. Both are set by the clock of
+	// the API server, in seconds. A zero time is unknown.
 	Created  time.Time
 	Recorded time.Time
 	Version  int

@@ -42,9 +42,9 @@ func TestTokens(t *testing.T) {
 						}
 						valid := token != "" && token == reconcile && reconcile != handledAt
 						requested, begun := valid && token != handled, valid && token == handled && !ended
-						if r.ForceRequested(s) != requested || r.ResetRequested(s) != requested || r.ForceBegun(s) != begun || r.Open(s) != (requested || begun) {
+						if r.ForceRequested(s) != requested || r.ResetRequested(s) != requested || r.ForceStarted(s) != begun || r.Open(s) != (requested || begun) {
 							t.Errorf("%+v of %q, %q, ended %t: force %t, reset %t, begun %t, open %t", r, handledAt, handled, ended,
-								r.ForceRequested(s), r.ResetRequested(s), r.ForceBegun(s), r.Open(s))
+								r.ForceRequested(s), r.ResetRequested(s), r.ForceStarted(s), r.Open(s))
 						}
 					}
 				}

@@ -39,7 +39,7 @@ func resume(in Input) *Decision {
 	return d
 }
 
-// Resumed returns the number of the revision whose action a resumes; 0 if a begins anew.
+// Resumed returns the number of the revision whose action a resumes; 0 if a starts anew.
 func Resumed(a HelmAction) int {
 	switch a := a.(type) {
 	case Install:
@@ -61,7 +61,7 @@ func (o Observed) stored(version int) bool {
 // unlock applies if the newest revision is pending or uninstalling, no attempt runs, and the action
 // is not resumed. A revision of this HelmRelease was interrupted, because its process no longer
 // exists. A revision of another client is left alone until it is older than any action may take. An
-// uninstall that this HelmRelease began is completed. All other revisions are marked as failed: a
+// uninstall that this HelmRelease started is completed. All other revisions are marked as failed: a
 // record alone is no reason to uninstall a release.
 func unlock(in Input) *Decision {
 	newest := in.Observed.Newest()
@@ -79,7 +79,7 @@ func unlock(in Input) *Decision {
 	case helmv2.StatusUninstalling:
 		limit = in.Desired.Policy.UninstallTimeout
 		// The creator of a revision need not be the client that uninstalls it.
-		if interrupted = beganUninstall(in); !interrupted {
+		if interrupted = startedUninstall(in); !interrupted {
 			d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
 			break
 		}
@@ -98,17 +98,17 @@ func unlock(in Input) *Decision {
 	return d
 }
 
-// beganUninstall reports whether this HelmRelease began the uninstall of the newest revision. Either
-// the record has the attempt, or status has recorded the revision as uninstalling.
-func beganUninstall(in Input) bool {
+// startedUninstall reports whether this HelmRelease started the uninstall of the newest revision.
+// Either the record has the attempt, or status has recorded the revision as uninstalling.
+func startedUninstall(in Input) bool {
 	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
 	if newest == nil || newest.Status != helmv2.StatusUninstalling ||
 		last == nil || last.Version != newest.Version || last.Status == helmv2.StatusUninstalled {
 		return false
 	}
 	a := newest.Attempt
-	began := a != nil && a.Action == helmv2.ActionUninstall && a.of(in.Desired.UID)
-	return began && sealedBy(newest, in.Desired.UID, in.Recorded.History) || Proves(in.Recorded.History, newest)
+	started := a != nil && a.Action == helmv2.ActionUninstall && a.of(in.Desired.UID)
+	return started && sealedBy(newest, in.Desired.UID, in.Recorded.History) || Proves(in.Recorded.History, newest)
 }
 
 // reinstall applies if an install was interrupted or outdated and is not resumed, and some of its
@@ -128,7 +128,7 @@ func reinstall(in Input) *Decision {
 	}
 }
 
-// reinstalls reports whether the uninstall of the newest revision is that of reinstall.
+// reinstalls reports whether the uninstall of the newest revision was started by reinstall.
 func reinstalls(in Input) bool {
 	last := Latest(in.Recorded.History)
 	return in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" &&
@@ -157,10 +157,10 @@ func hooksMissed(in Input) bool {
 // creates it, or its uninstall or tests. It is stored with the revision, so that another process
 // can resume the action.
 type Attempt struct {
-	// ID identifies the attempt. It begins with the UID of the HelmRelease and a dot. The objects of
-	// the hooks are annotated with it.
+	// ID identifies the attempt. It starts with the UID of the HelmRelease and a dot. The objects
+	// of the hooks are annotated with it.
 	ID string `json:"id"`
-	// Run is the number of times that the attempt was begun or resumed. A process that finds
+	// Run is the number of times that the attempt was started or resumed. A process that finds
 	// another number than its own must no longer write.
 	Run int `json:"run"`
 	// Action is the action.
@@ -195,7 +195,7 @@ func (a *Attempt) requested(want Desired) bool {
 	return a.Inputs == InputsOf(want)
 }
 
-// of reports whether the HelmRelease with the given UID began the attempt.
+// of reports whether the HelmRelease with the given UID started the attempt.
 func (a *Attempt) of(uid string) bool { return uid != "" && strings.HasPrefix(a.ID, uid+".") }
 
 // Inputs identify what an install, upgrade or rollback applies. An interrupted action is resumed

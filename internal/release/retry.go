@@ -106,14 +106,14 @@ func holdRetry(in Input) Retry {
 	return After(max(left, time.Millisecond))
 }
 
-// RetryAfter returns when to reconcile after an action. generation and requests are those of the
+// RetryAfter returns when to reconcile after an action. generation and requests are read from the
 // HelmRelease at the end of the action, and recorded is the status with its outcome.
 func RetryAfter(o *Outcome, generation int64, requests Requests, recorded *helmv2.HelmReleaseStatus) Retry {
 	changed := o.inputsChanged(generation, requests, recorded)
 	switch ended := o.Interrupted != nil || o.ResumedElsewhere(); {
 	case o.Cancelled, o.PlanVoid:
 		return Now()
-	case (ended || o.Deferred()) && changed && !requests.ForceBegun(recorded):
+	case (ended || o.Deferred()) && changed && !requests.ForceStarted(recorded):
 		return Now()
 	case ended:
 		return BackoffUpTo(MaxInterruptedDelay)

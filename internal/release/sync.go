@@ -307,7 +307,7 @@ func (r Renderings) Installed(result RenderResult) Renderings {
 	return r
 }
 
-// Report returns the result of a comparison with that of the last rendering.
+// Report adds the result of the last rendering to the result of a comparison.
 func (r Renderings) Report(found Drift) Drift {
 	switch {
 	case r.Failure != nil:

@@ -82,7 +82,7 @@ func storageNamespace(a release.HelmAction, want release.Desired) string {
 	return want.Target.StorageNamespace
 }
 
-// announce records an install or upgrade that begins or is resumed.
+// announce records an install or upgrade that starts or is resumed.
 func announce(status *helmv2.HelmReleaseStatus, a release.HelmAction, want release.Desired) {
 	forced := want.Requests.ForceRequested(status) && release.Resumed(a) == 0
 	recordAttempt(status, want)
@@ -102,10 +102,10 @@ func repeatsRejected(status helmv2.HelmReleaseStatus, want release.Desired, acti
 	return release.Rejected(status) && want.Policy.RetriesExhausted(status, action)
 }
 
-// startRelease sets the conditions of an install or upgrade that begins. A failure in Ready stays
+// startRelease sets the conditions of an install or upgrade that starts. A failure in Ready stays
 // while the same action is retried for the same reason, since Ready would change twice at each
-// retry otherwise. A denial stays in Released while the action insists: if the process dies, the next
-// one insists, too.
+// retry otherwise. A denial stays in Released while the action insists: if the process dies, the
+// next one insists, too.
 func startRelease(c *conditions, message string, again, insists bool) {
 	old := c.get(helmv2.ConditionReady)
 	again = again && (old.Reason == helmv2.ReasonInstallFailed || old.Reason == helmv2.ReasonUpgradeFailed) ||
@@ -165,7 +165,8 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	return r
 }
 
-// furtherEvents returns the events about objects and the record, which follow that of the result.
+// furtherEvents returns the events about objects and the record, which follow the event of the
+// result.
 func furtherEvents(o release.Outcome) []Event {
 	var all []Event
 	if o.Unlisted != nil && o.Interrupted == nil {

@@ -257,11 +257,11 @@ type Report struct {
 }
 
 // withRequestsHandled returns a copy of the status for a reconciliation that has decided. It
-// handles all requests by annotation, also those that are rejected. A force that an earlier
-// process has begun stays open until its end is recorded.
+// handles all requests by annotation, even rejected ones. A force that an earlier process has
+// started stays open until its end is recorded.
 func withRequestsHandled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 	status, requests := *hr.Status.DeepCopy(), release.RequestsOf(hr.Annotations)
-	begun := requests.ForceBegun(&status)
+	started := requests.ForceStarted(&status)
 	if requests.ResetRequested(&status) {
 		release.ResetFailures(&status)
 	}
@@ -271,7 +271,7 @@ func withRequestsHandled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 	if requests.Reset != "" {
 		status.LastHandledResetAt = requests.Reset
 	}
-	if !begun {
+	if !started {
 		acknowledgeReconcile(hr, &status)
 	}
 	return status
@@ -282,7 +282,7 @@ func withRequestsHandled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 // it expire, since they need the same token, and are not recorded as handled.
 func withReconcileHandled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 	status := *hr.Status.DeepCopy()
-	if !release.RequestsOf(hr.Annotations).ForceBegun(&status) {
+	if !release.RequestsOf(hr.Annotations).ForceStarted(&status) {
 		acknowledgeReconcile(hr, &status)
 	}
 	return status

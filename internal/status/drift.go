@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxDriftObjects is the maximum number of objects in a message, and maxDriftFields that of
-	// the fields of each. The others are counted.
+	// maxDriftObjects is the maximum number of objects in a message, and maxDriftFields the maximum
+	// number of fields of each. The message counts the rest.
 	maxDriftObjects = 20
 	maxDriftFields  = 8
 
@@ -107,7 +107,7 @@ func (c *conditions) setNotDrifted(o release.Outcome) {
 	}
 }
 
-// startCorrection sets the conditions of a drift correction that begins. Ready of a release that is
+// startCorrection sets the conditions of a drift correction that starts. Ready of a release that is
 // held, by a request or a policy, does not change.
 func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrift, want release.Desired) []Event {
 	if !want.Hold.Active && !a.Held && !c.keepInterrupted() {
@@ -172,7 +172,7 @@ func nameOf(s *helmv2.Snapshot) string {
 	return s.FullReleaseName()
 }
 
-// driftMessage lists objects and below each its fields. It begins as helm-controller's message.
+// driftMessage lists objects and below each its fields. It starts like helm-controller's message.
 func driftMessage(last *helmv2.Snapshot, d release.Drift) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Cluster state of release %s has drifted from the desired state:", nameOf(last))

@@ -42,8 +42,8 @@ func update(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshot
 }
 
 // merge adds the revisions that an action has stored to a history, newest first, and truncates it.
-// The snapshot of a recorded revision is updated, and keeps its action, artifact digest and tests. A
-// revision without a seal is that of another client, and is not added.
+// The snapshot of a recorded revision is updated, and keeps its action, artifact digest and tests.
+// A revision without a seal belongs to another client, and is not added.
 func merge(history helmv2.Snapshots, stored []release.Revision, by origin) helmv2.Snapshots {
 	merged := update(history, stored)
 	for _, r := range stored {

@@ -83,7 +83,7 @@ func (c holdConditions) setTests(status *helmv2.HelmReleaseStatus, in release.In
 	c.setTested(last, in.Desired)
 }
 
-// holdStalled reports a hold that cannot begin, or whose rollback has no retries left.
+// holdStalled reports a hold that cannot start, or whose rollback has no retries left.
 func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in release.Input) Report {
 	status := withRequestsHandled(hr)
 	status.ObservedGeneration = hr.Generation
@@ -282,7 +282,7 @@ func heldMessage(made *release.Revision, hold release.Hold) string {
 	return heldAt(made, hold)
 }
 
-// heldAt returns the beginning of all messages about a hold: its end may change.
+// heldAt returns the common prefix of all messages about a hold. The rest of a message may change.
 func heldAt(made *release.Revision, hold release.Hold) string {
 	return fmt.Sprintf("Helm release %s with chart %s is held at revision %d by annotation %s",
 		fullName(made.Namespace, made.Name, made.Version), chartName(made.ChartName, made.ChartVersion), hold.To, helmv2.AnnotationRollbackTo)

@@ -37,7 +37,7 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 	first := !c.interrupted()
 	message, since := interruptedMessage(o, c.get(helmv2.ConditionReady), c.now)
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, message)
-	// The next interruption reads the beginning of the outage from here.
+	// The next interruption reads the start of the outage from here.
 	c.list[c.index(helmv2.ConditionReady)].LastTransitionTime = since
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	if first {
@@ -45,8 +45,8 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 	}
 }
 
-// interruptedMessage returns the message of an interruption and the beginning of the outage. For
-// an outage that Ready reports already, that is the transition time of Ready.
+// interruptedMessage returns the message of an interruption and the start of the outage. An outage
+// that Ready reports already started at the transition time of Ready.
 func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Time) (text string, since metav1.Time) {
 	outage := *o.Interrupted
 	since = ready.LastTransitionTime
@@ -63,7 +63,7 @@ func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Ti
 	return message.Of(message.Interrupted, message.Facts{What: what, Interval: message.Duration(release.MaxInterruptedDelay)}).String(), since
 }
 
-// unavailableMessage returns the beginning of the message of an interruption.
+// unavailableMessage returns the prefix of the message of an interruption.
 func unavailableMessage(server string, since metav1.Time) string {
 	if server == "" {
 		server = "a server"

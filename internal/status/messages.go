@@ -33,8 +33,8 @@ func runningMessage(c *conditions, a release.HelmAction, status *helmv2.HelmRele
 	}).String()
 }
 
-// announcement returns the announcement of an action, empty for decisions that run none. The
-// format is that of helm-controller; see Announced.
+// announcement returns the announcement of an action, empty for decisions that run none. The format
+// equals helm-controller's; see Announced.
 func announcement(a release.HelmAction) string {
 	if version := release.Resumed(a); version > 0 {
 		return fmt.Sprintf("Resuming '%s' action of revision %d with timeout of %s", release.Name(a), version, release.TimeoutOf(a))
@@ -105,7 +105,7 @@ func adoptedMessage(o release.Outcome) string {
 	return fmt.Sprintf("Helm %s adopted existing objects: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
 }
 
-// keptObjects begins the part of a message about objects that were not deleted.
+// keptObjects starts the part of a message about objects that were not deleted.
 const keptObjects = "kept objects: "
 
 // keptMessage returns the part of a message about objects that were not deleted; empty if there are
@@ -274,8 +274,8 @@ func changesOf(o release.Outcome, before, after *helmv2.Snapshot) string {
 	return strings.Join(slices.DeleteFunc(clauses, func(c string) bool { return c == "" }), "; ")
 }
 
-// chartChange returns the versions of chart and app that differ. For an install, it returns that of
-// the app: the message has that of the chart.
+// chartChange returns the versions of chart and app that differ. For an install, it returns the
+// version of the app: the message has the version of the chart.
 func chartChange(before, after *helmv2.Snapshot) string {
 	var changes []string
 	switch {

@@ -169,8 +169,8 @@ func recordResult(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operatio
 	}
 }
 
-// mergeLogs returns the logs of the containers of a pod. A log that cannot be read any more is the
-// one that was read before.
+// mergeLogs returns the logs of the containers of a pod. A log that can no longer be read is kept
+// as it was read before.
 func mergeLogs(before, now []opsv1alpha1.ContainerLog) []opsv1alpha1.ContainerLog {
 	if len(now) == 0 {
 		return before
@@ -202,11 +202,11 @@ type operationConditions struct{ conditions }
 // setAccepted sets Accepted, which reports whether the Operation can be run. Obstacles that appear
 // after it is True do not change it.
 func (c *operationConditions) setAccepted(d operation.Decision, in operation.Input) {
-	begun := in.Recorded.Outputs != nil && len(in.Recorded.Outputs.Jobs) > 0
+	started := in.Recorded.Outputs != nil && len(in.Recorded.Outputs.Jobs) > 0
 	switch {
 	case d.Rule == operation.RuleInvalid:
 		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionFalse, d.Reason, operationMessage(message.OperationRejected, d.Why))
-	case in.Plan.Made || begun:
+	case in.Plan.Made || started:
 		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionTrue, opsv1alpha1.ReasonAccepted, "the hook can be run")
 	case c.get(opsv1alpha1.ConditionAccepted).Status != metav1.ConditionTrue:
 		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionUnknown, opsv1alpha1.ReasonPending, d.Why)

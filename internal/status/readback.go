@@ -12,20 +12,20 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// The functions of this file read facts from conditions, and are the only ones that do. The facts
-// have no field: the CRD may be that of helm-controller, and the API server then drops other
-// fields. All but Denied read messages, because reasons are a part of helm-controller's API.
+// Only the functions of this file read facts from conditions. The facts have no field: the CRD may
+// be helm-controller's, and the API server then drops other fields. All but Denied read messages,
+// because reasons are a part of helm-controller's API.
 
-// Each announcement begins with one of these texts; see runningMessage. helm-controller's
-// announcements begin with the first.
+// Each announcement starts with one of these texts; see runningMessage. helm-controller's
+// announcements start with the first.
 const (
 	announcesRun    = "Running '"
 	announcesResume = "Resuming '"
 )
 
 // Announced returns the announced action, which may be running: the first sentence of its message.
-// It returns the empty string if no action is announced. The reason of an announcement, Progressing, is also that
-// of other work, such as a download.
+// It returns the empty string if no action is announced. Other work, such as a download, has the
+// same reason, Progressing.
 func Announced(status helmv2.HelmReleaseStatus) string {
 	c := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReconciling)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != helmv2.ReasonProgressing {
@@ -45,7 +45,7 @@ func Denied(status helmv2.HelmReleaseStatus) bool {
 	return c != nil && c.Reason == helmv2.ReasonDryRunDenied && c.ObservedGeneration == status.LastAttemptedGeneration
 }
 
-// sameOutage reports whether Ready is about an outage of server. The outage then began at the
+// sameOutage reports whether Ready is about an outage of server. The outage then started at the
 // transition time of Ready. Only the message contains the server.
 func sameOutage(ready metav1.Condition, server string) bool {
 	return ready.Reason == helmv2.ReasonInterrupted && strings.HasPrefix(ready.Message, unavailableMessage(server, ready.LastTransitionTime))
@@ -57,8 +57,8 @@ func sameDrift(drifted metav1.Condition, message string) bool {
 	return drifted.Status == metav1.ConditionTrue && strings.HasPrefix(drifted.Message, storable(message))
 }
 
-// withKept returns the message of a release that is held, with the objects that its rollback has kept.
-// Only the message of RolledBack has them: an earlier one about the same hold begins with at.
+// withKept returns the message of a release that is held, with the objects that its rollback has
+// kept. Only the message of RolledBack has them: an earlier one about the same hold starts with at.
 func withKept(message, at string, rolledBack metav1.Condition) string {
 	i := strings.LastIndex(rolledBack.Message, "; "+keptObjects)
 	if i < 0 || rolledBack.Status != metav1.ConditionTrue || !strings.HasPrefix(rolledBack.Message, at) {

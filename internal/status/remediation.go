@@ -60,8 +60,8 @@ func (c *conditions) setRolledBack(target *helmv2.Snapshot) {
 }
 
 // remediationSummary returns the reason and the message of Ready after a remediation. The message
-// begins with the failure that was remediated. The reason is that of the failure after an
-// uninstall, and that of the remediation otherwise, as in helm-controller.
+// starts with the failure that was remediated. After an uninstall, the reason is the reason of the
+// failure, otherwise the reason of the remediation, as in helm-controller.
 func remediationSummary(remedy, failure metav1.Condition) (reason, message string) {
 	reason, message = remedy.Reason, remedy.Message
 	if failure.Type == "" {

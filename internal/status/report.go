@@ -142,7 +142,7 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 }
 
 // waiting reports a release that waits for the end of an action. While an action of this process
-// runs (After is zero), conditions are those of its announcement, and its end triggers the next
+// runs (After is zero), the conditions of its announcement stay, and its end triggers the next
 // reconciliation.
 func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
 	if a.After == 0 {
@@ -266,8 +266,8 @@ func exceededMessage(c *conditions, why string, status *helmv2.HelmReleaseStatus
 	return message.Of(message.RetriesExceeded, f).String()
 }
 
-// Finalized returns the events of the removal of a finalizer: a warning if the Helm release and
-// its objects remain in the cluster, where no controller manages them any more.
+// Finalized returns the events of the removal of a finalizer: a warning if the Helm release and its
+// objects remain in the cluster, where a controller no longer manages them.
 func Finalized(d release.Decision, in release.Input) []Event {
 	last := release.Latest(in.Recorded.History)
 	if last == nil || d.State == release.StateAbsent {

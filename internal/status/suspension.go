@@ -57,8 +57,8 @@ func WithSuspension(r Report, hr *helmv2.HelmRelease, s release.Suspension, bySp
 	return r
 }
 
-// wasBySpec reports whether spec.suspend was set at the last report. After a start of the process
-// it was if the status is that of the present spec.
+// wasBySpec reports whether spec.suspend was set at the last report. After a start of the process,
+// it returns spec.suspend if the status is about the present spec.
 func wasBySpec(hr *helmv2.HelmRelease, bySpec *bool) bool {
 	if bySpec != nil {
 		return *bySpec

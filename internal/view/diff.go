@@ -33,7 +33,8 @@ type Diff struct {
 	Revision int `json:"revision,omitempty"`
 	// Unchanged is the number of objects that the action would not change.
 	Unchanged int64 `json:"unchanged"`
-	// Hooks are those of both revisions that differ, and Notes is a unified diff of the notes.
+	// Hooks are the hooks that differ between both revisions, and Notes is a unified diff of the
+	// notes.
 	Hooks []manifest.Difference `json:"hooks,omitempty"`
 	Notes []string              `json:"notes,omitempty"`
 	// Values are the keys of the values that differ.
@@ -73,7 +74,8 @@ type ObjectDiff struct {
 	// Change is one of the constants above.
 	Change string      `json:"change"`
 	Fields []FieldDiff `json:"fields,omitempty"`
-	// Lines are those of a unified diff of the rendered manifests, for objects that are created.
+	// Lines are the lines of a unified diff of the rendered manifests, for objects that are
+	// created.
 	Lines []string `json:"lines,omitempty"`
 	// Reason is the reason of a refusal, or what replaces the object.
 	Reason string `json:"reason,omitempty"`

@@ -78,8 +78,8 @@ func waitsFor(reason string) string {
 	return "The plan waits for approval. Nothing is changed until then."
 }
 
-// Approve sets the approval of a plan. It fails if the plan cannot be approved, or has another digest
-// than the one that the user has seen; empty means any.
+// Approve sets the approval of a plan. It fails if the plan cannot be approved, or if its digest
+// differs from seen, the digest that the user has seen; an empty seen means any.
 func Approve(p *v1alpha1.ReleasePlan, seen, user string) error {
 	v := PlanOf(p)
 	switch {

@@ -96,9 +96,9 @@ func (w *Watch) Start(ctx context.Context) error {
 
 // reporting returns a function that starts a watch and reports whether all watches are started.
 // A watch is started after the list was read.
-func (w *Watch) reporting(name string, begin func(context.Context, metav1.ListOptions) (apiwatch.Interface, error)) toolscache.WatchFuncWithContext {
+func (w *Watch) reporting(name string, watch func(context.Context, metav1.ListOptions) (apiwatch.Interface, error)) toolscache.WatchFuncWithContext {
 	return func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-		started, err := begin(ctx, o)
+		started, err := watch(ctx, o)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.broken[name] = err != nil
@@ -114,8 +114,8 @@ type store struct {
 
 	mu   sync.Mutex
 	seen map[string]fingerprint
-	// begun is true after the first list.
-	begun bool
+	// started is true after the first list.
+	started bool
 }
 
 // fingerprint is kept of an object in its place.
@@ -215,8 +215,8 @@ func (s *store) Replace(all []any, _ string) error {
 		next[name] = s.of(obj)
 	}
 	s.mu.Lock()
-	resumed := s.begun
-	s.seen, s.begun = next, true
+	resumed := s.started
+	s.seen, s.started = next, true
 	s.mu.Unlock()
 	if resumed {
 		s.changed()

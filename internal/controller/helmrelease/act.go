@@ -28,9 +28,9 @@ type actor struct {
 	debouncer *debouncer
 }
 
-// begin starts the action in the background. It reports false if none can be started at the
-// moment: the process is starting or ending.
-func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
+// start starts the action in the background. It returns false while none can be started: the
+// process is starting or stopping.
+func (a *actor) start(ctx context.Context, rec reconciliation) bool {
 	ctx = apiretry.Unlimited(ctx)
 	info := attempt.Info{Action: rec.decision.HelmAction(), Desired: rec.want.Desired, Started: a.now()}
 	if !rec.conn.Local() {
@@ -43,17 +43,17 @@ func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
 	if release.AppliesDesired(rec.decision.HelmAction()) {
 		a.debouncer.Acted(rec.key())
 	}
-	begun := a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
-	if test, _ := rec.decision.Action.(release.Test); begun && test.Request != "" {
+	started := a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
+	if test, _ := rec.decision.Action.(release.Test); started && test.Request != "" {
 		a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
 	}
-	return begun
+	return started
 }
 
 // accept records a request as handled before its action is announced, and returns rec with the
 // HelmRelease as written. A process that dies afterwards does not carry out the request: it is
 // carried out once at most. A write without an answer may have been carried out. This process then
-// begins the action in a later reconciliation.
+// starts the action in a later reconciliation.
 func (a *actor) accept(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	test, _ := rec.decision.Action.(release.Test)
 	if test.Request == "" {

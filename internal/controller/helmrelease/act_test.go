@@ -117,7 +117,7 @@ func TestSlotOfActions(t *testing.T) {
 			hr := current(t, r)
 			rec := reconciliation{read: hr, hr: hr, conn: conn, decision: release.Decision{Action: tc.action}}
 			rec.in.Observed.Revisions = []release.Revision{{Name: "web", Version: 1}}
-			if !r.actor.begin(t.Context(), rec) {
+			if !r.actor.start(t.Context(), rec) {
 				t.Fatalf("%s: not begun", name)
 			}
 			if want := conn.Cluster(); conn.Local() != (s.info.Cluster == "") || !conn.Local() && s.info.Cluster != want {

@@ -14,8 +14,8 @@ import (
 type debounceState struct {
 	// tracked is true if another input of the HelmRelease has the same applier.
 	tracked bool
-	// generations are those of the HelmRelease and of its source. The latter is zero if the
-	// source has another applier.
+	// generations are the generations of the HelmRelease and of its source. The second is zero if
+	// the source has another applier.
 	generations [2]int64
 	burst       *release.Debounce
 }
@@ -47,7 +47,7 @@ func (s *debounceState) Burst() *release.Debounce {
 	return &found
 }
 
-// Acted ends the burst: later changes begin another.
+// Acted ends the burst: later changes start another.
 func (s *debounceState) Acted() { s.burst = nil }
 
 func extended(b *release.Debounce, now time.Time) *release.Debounce {

@@ -53,7 +53,7 @@ func (d *debouncer) Changed(hr *helmv2.HelmRelease, obj client.Object) {
 	}
 }
 
-// Acted ends the burst of changes of a HelmRelease: an action has begun.
+// Acted ends the burst of changes of a HelmRelease: an action has started.
 func (d *debouncer) Acted(key types.NamespacedName) { d.Memory.Update(key, (*debounceState).Acted) }
 
 // Burst returns the changes of hr's inputs since the last action; nil if there are none. It reads

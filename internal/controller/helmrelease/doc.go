@@ -6,7 +6,7 @@
 //
 //	setup.go           registers the controller with a manager, and its watches
 //	reconcile.go       Reconcile and its steps
-//	act.go             step 4: begins an action
+//	act.go             step 4: starts an action
 //	plan.go            ... computes a plan, and keeps the ReleasePlan
 //	observe.go         step 2: the installed state
 //	move.go            ... when the release moves to another name, namespace or cluster

@@ -55,7 +55,7 @@ type attempts interface {
 	Forget(key types.NamespacedName)
 }
 
-// background begins and cancels actions and other work.
+// background starts and cancels actions and other work.
 type background interface {
 	Begin(ctx context.Context, key types.NamespacedName, info attempt.Info, task attempt.Task) bool
 	Cancel(key types.NamespacedName, cause error)

@@ -40,8 +40,8 @@ type helmChartMaker struct {
 	writing keyLocks
 }
 
-// Ensure makes the HelmChart that spec.chart stands for and deletes the one that it no longer
-// stands for. It returns the name for status.helmChart, also with an error. There is no owner
+// Ensure creates or updates the HelmChart of spec.chart and deletes a former HelmChart under
+// another name. It returns the name for status.helmChart, even with an error. There is no owner
 // reference, which could not cross namespaces: labels name the owner.
 func (m *helmChartMaker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded string, err error) {
 	var name string
@@ -170,7 +170,7 @@ func (m *helmChartMaker) apply(ctx context.Context, chart *sourcev1.HelmChart) e
 }
 
 // checkObserved returns an error until source-controller has observed the generation of the
-// HelmChart. Until then, its artifact may be that of the generation before.
+// HelmChart. Until then, its artifact may belong to the previous generation.
 func checkObserved(chart *sourcev1.HelmChart) error {
 	if chart.Generation == chart.Status.ObservedGeneration {
 		return nil
@@ -178,7 +178,7 @@ func checkObserved(chart *sourcev1.HelmChart) error {
 	return inputs.CheckSource(chart)
 }
 
-// checkOwner returns an error if the HelmChart is that of another HelmRelease: a-b/c and a/b-c have
+// checkOwner returns an error if the HelmChart belongs to another HelmRelease: a-b/c and a/b-c have
 // HelmCharts of the same name. A HelmChart without an owner may be taken.
 func (m *helmChartMaker) checkOwner(ctx context.Context, hr *helmv2.HelmRelease, chart *sourcev1.HelmChart) error {
 	owner := ownerOf(chart)

@@ -46,8 +46,8 @@ type policyReader interface {
 }
 
 // read returns rec with the inputs of the HelmRelease. While an action runs, errors are ignored:
-// newer inputs may replace those of the action, as far as they are known. A release that is held
-// needs no inputs, and one whose chart is refused keeps those of its newest revision.
+// newer inputs may replace the inputs of the action, as far as they are known. A release that is
+// held needs no inputs. A release whose chart is refused keeps the inputs of its newest revision.
 func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := i.resolve(ctx, rec)
 	var unresolved *release.Blocked
@@ -155,12 +155,12 @@ func (i *inputReader) awaitDownload(key types.NamespacedName, ended <-chan struc
 	if ended == nil {
 		return
 	}
-	begun := false
+	started := false
 	i.memory.With(key, func(m *memory) {
-		begun = m.download != ended
+		started = m.download != ended
 		m.download = ended
 	})
-	if !begun {
+	if !started {
 		return
 	}
 	go func() {

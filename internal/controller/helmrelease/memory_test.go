@@ -195,7 +195,7 @@ func TestDebounceEndsWithAnAction(t *testing.T) {
 		t.Fatalf("observed is %+v, %v", rec.in.Observed, err)
 	}
 	rec.decision.Action = release.Install{}
-	if !r.actor.begin(t.Context(), rec) {
+	if !r.actor.start(t.Context(), rec) {
 		t.Fatal("nothing was begun")
 	}
 	if m := remembered(r); m.debounce.Burst() != nil {

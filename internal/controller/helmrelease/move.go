@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// stray returns the revisions of an interrupted install whose target neither the spec nor status
-// names any more, if there is one.
+// stray returns the target and the revisions of an interrupted install whose target neither spec
+// nor status still names, if there is one.
 func (o *observation) stray(in release.Input) (*release.Target, []release.Revision, error) {
 	namespace := in.Recorded.StorageNamespace
 	stray, revisions, err := o.helm.Stray(o.ctx, o.rec.conn, namespace, in.Desired.UID)

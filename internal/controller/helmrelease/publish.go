@@ -190,9 +190,9 @@ func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseSt
 	return after
 }
 
-// announce writes that an action is about to begin. The write fails if the object was changed or
-// deleted since it was read. Nothing may begin then: the read was stale, or another controller
-// acts.
+// announce writes that an action is about to start. The write fails if the object was changed or
+// deleted since it was read. The action must not start then: the read was stale, or another
+// controller acts.
 func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 	started := p.withSuspension(rec.hr, status.Started(rec.hr, rec.decision, rec.want.Desired, rec.in.Now))
 	started.Events = append(started.Events, status.DependentsLeft(rec.decision, rec.in)...)
@@ -292,8 +292,8 @@ func (p *publisher) conflict(hr *helmv2.HelmRelease, err error) (result ctrl.Res
 	return result, true
 }
 
-// countHold counts how long an Operation kept Helm from a release, at the end of that. The
-// condition contains the begin, even if it was before the start of the process.
+// countHold counts for how long an Operation kept Helm from a release, once that has ended. The
+// condition contains the start, even if it was before the start of the process.
 func (p *publisher) countHold(before, after []metav1.Condition) {
 	held := apimeta.FindStatusCondition(before, helmv2.ConditionHeld)
 	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {

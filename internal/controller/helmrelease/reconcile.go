@@ -195,7 +195,8 @@ func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Res
 	return ctrl.Result{}, nil
 }
 
-// act announces the action and begins it. Nothing begins if the announcement cannot be written.
+// act announces the action and starts it. The action must not start if the announcement cannot be
+// written.
 func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	want, err := r.inputs.withChart(ctx, rec.hr, rec.want, rec.decision.HelmAction())
 	if err != nil {
@@ -211,7 +212,7 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 	if err := r.publisher.announce(ctx, rec); err != nil {
 		return r.publisher.endUnwritten(rec.read, err)
 	}
-	if !r.actor.begin(ctx, rec) {
+	if !r.actor.start(ctx, rec) {
 		// The next reconciliation decides the same again.
 		return r.requeue(rec.key(), release.After(controller.StaleRetry)), nil
 	}
@@ -227,9 +228,9 @@ func (r *Reconciler) isStale(hr *helmv2.HelmRelease) (pause time.Duration, stale
 	return pause, stale
 }
 
-// unread ends the reconciliation of a HelmRelease that could not be read. One that does not exist
-// any more is forgotten. It may also be the HelmRelease of another shard now, whose controller
-// resumes the action: one that runs here stops and leaves everything as it is.
+// unread ends the reconciliation of a HelmRelease that could not be read. A HelmRelease that no
+// longer exists is forgotten. It may also belong to another shard now, whose controller resumes the
+// action: an action that runs here stops and leaves everything as it is.
 func (r *Reconciler) unread(key types.NamespacedName, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -248,7 +249,7 @@ func (r *Reconciler) unread(key types.NamespacedName, err error) error {
 	return nil
 }
 
-// observeDuration records the duration of a reconciliation that began at a time.
-func (r *Reconciler) observeDuration(key types.NamespacedName, begun time.Time) {
-	r.metrics.ReconcileDuration(key, r.now().Sub(begun))
+// observeDuration records the duration of a reconciliation.
+func (r *Reconciler) observeDuration(key types.NamespacedName, started time.Time) {
+	r.metrics.ReconcileDuration(key, r.now().Sub(started))
 }

@@ -31,7 +31,7 @@ const (
 func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest *release.Revision, found release.Drift) release.Drift {
 	last := rec.in.Observed.Renderings
 	if last.Over && !last.Unstable || !release.IsDesired(rec.in) {
-		// The chart in the spec need not be that of a release that is held.
+		// The chart in the spec may differ from the chart of a release that is held.
 		return found
 	}
 	capabilities, err := c.helm.Capabilities(rec.conn)
@@ -66,7 +66,7 @@ func rendered(rec reconciliation, newest *release.Revision) (revision, inputs st
 	return comparedRevision(rec.hr, rec.conn, newest), newest.ChartName + "@" + newest.ChartVersion + " " + newest.ConfigDigest
 }
 
-// render begins to render the chart in the background, unless it has to be downloaded first. The end
+// render starts to render the chart in the background, unless it must be downloaded first. The end
 // of the download or of the rendering triggers another reconciliation. Until then, the last result
 // counts.
 func (c *comparer) render(ctx context.Context, rec reconciliation, newest *release.Revision) error {
@@ -83,7 +83,8 @@ func (c *comparer) render(ctx context.Context, rec reconciliation, newest *relea
 	ended := false
 	c.memory.With(rec.key(), func(m *memory) { m.sync.changed, ended = true, m.renderings.Fresh })
 	if ended {
-		// It has ended since this reconciliation began, and the next one sees the result.
+		// It has ended since this reconciliation started, and the next reconciliation sees the
+		// result.
 		return nil
 	}
 	if !c.attempts.Aside(ctx, rec.key(), c.rendering(ctx, rec, newest)) && release.ReconcileRequested(rec.in) {

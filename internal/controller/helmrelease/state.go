@@ -20,8 +20,8 @@ import (
 
 // memory is the state of one HelmRelease in the memory of the process.
 type memory struct {
-	// replaced is the version that the last write of status replaced, and overtaken the one that it
-	// could not replace because another write had.
+	// replaced is the version that the last write of status replaced. overtaken is the version that
+	// it could not replace, because another write had.
 	replaced, overtaken controller.Stale
 	// unanswered is the last write of status that the API server did not answer; nil if there is
 	// none.
@@ -29,16 +29,16 @@ type memory struct {
 	sync       syncState
 	debounce   debounceState
 	// accepted is the token of a request that was recorded as handled, or may have been, and whose
-	// action has not begun; empty if there is none.
+	// action has not started; empty if there is none.
 	accepted string
-	// void is the digest of the last plan that did not state any more what its action would do.
+	// void is the digest of the last plan that no longer stated what its action would do.
 	void string
 	// dependency has the objects that the HelmRelease waits for.
 	dependency dependency.State
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it
 	// waits for none.
 	download <-chan struct{}
-	// outage is that of reconciliations, comparison that of comparisons of objects.
+	// outage counts failed reconciliations, comparison failed comparisons of objects.
 	outage, comparison controller.Outage
 	// refusal is the last record of the release that was too large; nil if there is none.
 	refusal *release.Oversized
@@ -50,8 +50,8 @@ type memory struct {
 	warned policy.Refusal
 	// place is the cluster from which the release was read last.
 	place place
-	// renderings are those of the newest revision that is compared. readsCluster is true if its chart depends on the
-	// capabilities of the API server.
+	// renderings are the renderings of the newest revision that is compared. readsCluster is true
+	// if its chart depends on the capabilities of the API server.
 	renderings   release.Renderings
 	readsCluster bool
 }

@@ -60,8 +60,8 @@ func madeFor(op *opsv1alpha1.Operation) []client.ListOption {
 	return []client.ListOption{client.InNamespace(op.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}}
 }
 
-// workloads reads Jobs and Pods from the cache, and Pods past the cache if it lacks the one that a
-// final result needs.
+// workloads reads Jobs and Pods from the cache, and Pods past the cache if it lacks the Pod of a
+// final result.
 func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	var jobs batchv1.JobList
 	if err := o.client.List(ctx, &jobs, madeFor(rec.op)...); err != nil {
@@ -73,8 +73,8 @@ func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconcili
 	}
 	rec.pods, rec.jobs = pods.Items, jobs.Items
 	if endedWithoutPod(rec) {
-		// The result is final, and the event of the Pod may come later than that of its Job: read
-		// past the cache.
+		// The result is final, and the watch event of the Pod may arrive after the event of its
+		// Job: read past the cache.
 		if err := o.live.List(ctx, &pods, madeFor(rec.op)...); err != nil {
 			return rec, err
 		}

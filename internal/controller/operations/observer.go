@@ -48,7 +48,7 @@ type identities interface {
 	of(ctx context.Context, hr *helmv2.HelmRelease) (*identity, error)
 }
 
-// identity returns a function that makes the identity that acts: that of the target, or of a
+// identity returns a function that makes the acting identity: the identity of the target, or of a
 // HelmRelease that is held if the target is gone, or the controller's own if there is none. The
 // controller itself only stops and deletes objects that the Operation owns, as the garbage
 // collector would.

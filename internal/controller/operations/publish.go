@@ -63,7 +63,7 @@ func (r *Reconciler) count(rec reconciliation, d operation.Decision, status opsv
 	r.metrics.Operation(string(rec.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.WaitDuration(rec.op.CreationTimestamp.Time, status))
 }
 
-// queue reserves the release for an Operation that waits for Helm. Otherwise Helm could begin
+// queue reserves the release for an Operation that waits for Helm. Otherwise Helm could start
 // another action before the Operation has the lock.
 func (r *Reconciler) queue(rec reconciliation, d operation.Decision) {
 	t := rec.in.Target

@@ -25,8 +25,8 @@ import (
 
 // Reconciler reconciles Operations.
 type Reconciler struct {
-	// client reads through the cache and writes as the controller: Operations, and the
-	// annotation that is the lock. All other writes are those of the impersonated identity.
+	// client reads through the cache and writes as the controller: Operations, and the annotation
+	// that is the lock. All other writes use the impersonated identity.
 	client   client.Client
 	events   record.EventRecorder
 	metrics  *metrics.Metrics

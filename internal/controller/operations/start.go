@@ -26,9 +26,9 @@ type Starter struct {
 	optional.Signal
 	live client.Reader
 	log  logr.Logger
-	// namespace is the only one that is watched; empty is all.
+	// namespace is the only watched namespace; empty means all.
 	namespace string
-	begin     func(ctx context.Context) error
+	run       func(ctx context.Context) error
 }
 
 // Start implements manager.Runnable.
@@ -38,7 +38,7 @@ func (s *Starter) Start(ctx context.Context) error {
 		err := s.watchable(ctx)
 		if err == nil {
 			s.log.Info("Operations are served")
-			return s.begin(ctx)
+			return s.run(ctx)
 		}
 		if why := err.Error(); why != said && ctx.Err() == nil {
 			said = why
@@ -64,8 +64,8 @@ func (s *Starter) watchable(ctx context.Context) error {
 	return nil
 }
 
-// Add adds the controller of Operations to a manager. It begins when the Starter finds that
-// Operations can be watched.
+// Add adds the controller of Operations to a manager. The controller starts when the Starter finds
+// that Operations can be watched.
 //
 // enqueue triggers a reconciliation of a HelmRelease.
 func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*Starter, error) {
@@ -75,7 +75,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enque
 	}, o, shared)
 	start := &Starter{
 		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.WatchedNamespace, Signal: optional.NewSignal(),
-		begin: func(ctx context.Context) error {
+		run: func(ctx context.Context) error {
 			if err := r.setup(ctx, mgr, o.Concurrent, o.NewQueue); err != nil {
 				return err
 			}

@@ -28,7 +28,8 @@ type store[T client.Object] struct {
 	objects map[types.NamespacedName]T
 	// invalid are the objects that cannot be decoded.
 	invalid map[types.NamespacedName]error
-	// listed is true if objects are those of the API server, and absent if the kind is not served.
+	// listed is true if objects were listed by the API server, and absent if the kind is not
+	// served.
 	listed, absent bool
 	// broken is the error of the last list or watch, and since the time of the first in a row; nil
 	// if it succeeded.
@@ -113,8 +114,8 @@ func (s *store[T]) setAbsent() bool {
 	return !is
 }
 
-// setBroken records a failed list or watch, and reports whether it is the first in a row. Objects
-// that may not be read any more are not known from then on: no later attempt is likely to succeed.
+// setBroken records a failed list or watch, and reports whether it is the first in a row. It
+// forgets objects whose reading is now forbidden: no later attempt is likely to succeed.
 func (s *store[T]) setBroken(err error) bool {
 	if status, is := errors.AsType[*apierrors.StatusError](err); is {
 		// Without the text of the reflector.

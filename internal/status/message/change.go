@@ -21,7 +21,7 @@ type Change struct {
 	Recovered bool
 	// Stalled is true if no retry follows.
 	Stalled bool
-	// Reason and Message are those of the condition.
+	// Reason and Message of the condition.
 	Reason, Message string
 }
 
@@ -90,8 +90,8 @@ func isProblem(about Object, ready *metav1.Condition) bool {
 	return ready.Status == metav1.ConditionFalse || ready.Status == metav1.ConditionUnknown && hasRow(about, ready.Reason)
 }
 
-// failure reports whether a reason of a condition about results is that of a failure. An uninstall
-// and the end of a hold are none.
+// failure reports whether a reason of a condition about results means a failure. An uninstall and
+// the end of a hold are no failures.
 func failure(reason string) bool {
 	return reason != helmv2.ReasonUninstallSucceeded && reason != helmv2.ReasonRollbackExpired
 }

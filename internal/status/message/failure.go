@@ -15,7 +15,7 @@ import (
 type Failure struct {
 	// Action is the install or upgrade; empty if there was none.
 	Action helmv2.ReleaseAction
-	// Policy is that of the action, and Failures counts against its retries.
+	// Policy is the policy of the action, and Failures counts against its retries.
 	Policy   release.ActionPolicy
 	Failures int64
 	// Rejected is true if the action stored no revision.
@@ -43,7 +43,8 @@ func FailureOf(status *helmv2.HelmReleaseStatus, want release.Desired) Failure {
 	return f
 }
 
-// Kind returns the row of the failure. The order is that of the decisions in package release.
+// Kind returns the row of the failure. The order of the cases must equal the order of the decisions
+// in package release.
 func (f Failure) Kind() Kind {
 	exhausted := f.exhausted()
 	switch {

@@ -43,7 +43,7 @@ func Obstacle(b *release.Blocked) Parts {
 	return p
 }
 
-// Again returns when something is tried again, as the beginning of a sentence.
+// Again returns when something is tried again, as the start of a sentence.
 func Again(r release.Retry) string {
 	d, _ := r.Delay()
 	switch {

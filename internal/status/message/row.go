@@ -24,7 +24,7 @@ const (
 // Row is a message with placeholders for facts, such as {cause}.
 type Row struct {
 	Kind Kind
-	// About is the object of the message, and Reasons are those of its conditions.
+	// About is the object of the message, and Reasons are the reasons of its conditions.
 	About   Object
 	Reasons []string
 	// Waits is true for a regular wait, which is no fault. It is logged at level info.
@@ -51,7 +51,7 @@ type Facts struct {
 	Again string
 	// Until is the time, in RFC 3339, at which a suspension ends or has ended.
 	Until string
-	// Command is the beginning of a kubectl command that annotates the object.
+	// Command is a kubectl command that annotates the object, without the annotation.
 	Command string
 }
 
@@ -87,7 +87,7 @@ func rowOf(kind Kind) Row {
 	return Row{Kind: kind}
 }
 
-// Waits reports whether the reason of a condition is that of a regular wait.
+// Waits reports whether the reason of a condition means a regular wait.
 func Waits(about Object, reason string) bool {
 	return slices.ContainsFunc(Rows(), func(r Row) bool {
 		return r.About == about && r.Waits && slices.Contains(r.Reasons, reason)

@@ -34,8 +34,9 @@ type Record struct {
 	manifest.Side
 }
 
-// AllSecrets returns the texts that are removed from outputs about the revision: the given values of
-// Secrets, the former ones at the paths that their layers set, and those of its own Secrets.
+// AllSecrets returns the texts that are removed from outputs about the revision: the given values
+// of Secrets, the former ones at the paths that their layers set, and the values of its own
+// Secrets.
 func (r *Record) AllSecrets(given []string, layers []plan.Layer) []string {
 	return slices.Concat(r.Secrets, given, plan.Former(r.Values, layers))
 }

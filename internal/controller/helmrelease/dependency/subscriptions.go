@@ -142,8 +142,8 @@ func (s *Subscriptions) Start(ctx context.Context) error {
 	}
 }
 
-// search searches a few times. A change meanwhile begins the pauses again, so that a hundred new
-// CRDs are not a hundred searches.
+// search searches a few times. A change meanwhile restarts the pauses, so that a hundred new CRDs
+// do not cause a hundred searches.
 func (s *Subscriptions) search(ctx context.Context) {
 	pauses := searchPauses()
 	for next := 0; next < len(pauses); next++ {

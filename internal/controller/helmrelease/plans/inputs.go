@@ -62,7 +62,7 @@ func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.HelmAction) bas
 	return b
 }
 
-// isCurrent reports whether a plan is that of the basis, and states what plans state now.
+// isCurrent reports whether a plan was computed from the basis, in the present version of plans.
 func (b basis) isCurrent(of *v1alpha1.ReleasePlan) bool {
 	if of == nil || of.Status.Digest == "" || of.Status.Inputs != b.inputs || of.Status.Version != plan.Version {
 		return false

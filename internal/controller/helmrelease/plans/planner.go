@@ -68,8 +68,8 @@ type Query struct {
 	// Token is the value of the annotation that requests the plan. The plan is computed anew then.
 	// It is empty if the plan is not requested.
 	Token string
-	// Void is the digest of a plan that would not do any more what it states; empty if there is
-	// none.
+	// Void is the digest of a plan whose action would no longer do what the plan states; empty if
+	// there is none.
 	Void string
 }
 

@@ -187,7 +187,7 @@ func (f Finding) message() string {
 	return why + ". Nothing was changed, since this process only observes. " + next
 }
 
-// patience is how long the controller that leads has to begin to work on a new generation.
+// patience is the time in which the leading controller should start to work on a new generation.
 const patience = 2 * time.Minute
 
 // work is a state in which the controller that leads is about to change a release. Equal values are

@@ -47,7 +47,7 @@ type Metrics interface {
 type state struct {
 	// last is the last finding apart from those in progress.
 	last Finding
-	// work is that of the controller that leads, and since is when this process found it first.
+	// work is the work of the leading controller, and since is when this process first observed it.
 	work  work
 	since time.Time
 }

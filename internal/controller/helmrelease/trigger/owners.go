@@ -20,8 +20,8 @@ import (
 )
 
 // ReleaseOwners enqueues the HelmReleases that request a Helm release when its owner gives it up:
-// the owner is deleted, requests another release, or has uninstalled the one that it does not
-// request any more. A HelmRelease that cannot be the owner enqueues no other one.
+// the owner is deleted, requests another release, or has uninstalled a release that it no longer
+// requests. A HelmRelease that cannot be the owner enqueues no other.
 func (h *Handlers) ReleaseOwners() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
