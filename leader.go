@@ -49,8 +49,8 @@ func observeAs(o *options.Options) string {
 	return observerName
 }
 
-// observerName tells the requests and events of a process that only observes apart from those of
-// the controller that leads.
+// observerName distinguishes the requests and events of a process that only observes from the
+// requests and events of the leading controller.
 const observerName = "pintle-observe"
 
 // newElection returns an election whose lease is requested with config. config must not be

@@ -70,8 +70,8 @@ func statsOf(s worker.Stats) metrics.Workers {
 	return w
 }
 
-// memoryLimit returns the memory limit of the Go runtime in bytes, which is that of the container
-// according to GOMEMLIMIT, or 0 without one.
+// memoryLimit returns the memory limit of the Go runtime in bytes, or 0 without one. GOMEMLIMIT
+// sets it to the limit of the container.
 func memoryLimit() int64 {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {

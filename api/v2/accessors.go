@@ -29,8 +29,8 @@ type Defaults struct {
 	// gate DefaultToRetryOnFailure).
 	RetryOnFailure bool
 
-	// Helm3 changes the defaults to those of Helm 3: client-side apply on install, legacy readiness
-	// checks, and hooks without post-rendering (feature gate UseHelm3Defaults).
+	// Helm3 selects the defaults of Helm 3: client-side apply on install, legacy readiness checks,
+	// and hooks without post-rendering (feature gate UseHelm3Defaults).
 	Helm3 bool
 }
 

@@ -30,7 +30,7 @@ const (
 	LabelOutdated string = "pintle.dev/outdated"
 
 	// LabelApplied marks the storage record of a revision whose objects had all been applied when
-	// its wait began. It counts only together with a valid LabelRevision. The value is the number
+	// its wait started. It counts only together with a valid LabelRevision. The value is the number
 	// of the revision.
 	LabelApplied string = "pintle.dev/applied"
 
@@ -103,8 +103,8 @@ const (
 	// conditions, containers, warnings. Each is one line.
 	EventMetadataDetails string = "pintle.dev/details"
 
-	// EventMetadataLogs is the key of the last log lines of an action: those of containers and of
-	// Helm.
+	// EventMetadataLogs is the key of the last log lines of an action: the lines of containers and
+	// of Helm.
 	EventMetadataLogs string = "pintle.dev/logs"
 
 	// AnnotationOrphan on a HelmRelease keeps the Helm release when the HelmRelease is deleted. It
@@ -156,7 +156,7 @@ const (
 	ConditionRolledBack string = "RolledBack"
 
 	// ReasonRolledBack means that the release is held at a revision. Of RolledBack; of Ready too,
-	// which is Unknown while the spec requests something else. Of an event when the hold begins.
+	// which is Unknown while the spec requests something else. Of an event when the hold starts.
 	ReasonRolledBack string = "RolledBack"
 
 	// ReasonRollbackRefused means that the release cannot be rolled back to the revision in
@@ -177,7 +177,8 @@ const (
 	// helm-controller would keep the condition after a resumption.
 	ConditionSuspended string = "Suspended"
 
-	// ReasonSuspended means that the release is suspended. Of an event too, when that begins.
+	// ReasonSuspended means that the release is suspended. Of an event too, when the suspension
+	// starts.
 	ReasonSuspended string = "Suspended"
 
 	// ReasonSuspensionExpired means that the time in AnnotationSuspendUntil is over, so that the
@@ -216,8 +217,8 @@ const (
 	ReasonDryRunDenied string = "DryRunDenied"
 
 	// ReasonInterrupted means that an action was interrupted because a server has not answered
-	// since the time in the message. The action is retried. Of condition Ready, and of an event
-	// when the interruptions begin.
+	// since the time in the message. The action is retried. Of condition Ready, and of an event at
+	// the first interruption.
 	ReasonInterrupted string = "Interrupted"
 
 	// EventReasonObjectsAdopted means that a release has taken over existing objects without owner.
@@ -228,7 +229,7 @@ const (
 	EventReasonObjectsKept string = "ObjectsKept"
 
 	// EventReasonObjectsSkipped means that an action has left out objects of a stored revision,
-	// because the API server does not serve their kinds any more.
+	// because the API server no longer serves their kinds.
 	EventReasonObjectsSkipped string = "ObjectsSkipped"
 )
 

@@ -11,5 +11,5 @@
 //	aliases.go   the size of YAML after the expansion of its aliases
 //	limits.go    Limits, sizes of values, and Error: an exceeded limit
 //
-// Errors of type *Error quote no content. All other errors are those of the plain reader.
+// Errors of type *Error quote no content. All other errors are errors of the plain reader.
 package bounded

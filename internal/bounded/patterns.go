@@ -30,8 +30,8 @@ const (
 // for use. It is not safe for concurrent use.
 type Patterns struct{ cost int }
 
-// Compile compiles a regular expression as regexp.Compile does. An error that is no *Error is that
-// of the pattern.
+// Compile compiles a regular expression as regexp.Compile does. An error that is no *Error is about
+// the syntax of the pattern.
 func (p *Patterns) Compile(pattern string) (*regexp.Regexp, error) {
 	if err := p.Check(pattern); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func PatternCost(pattern string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The last instruction is that of a match, the first that of a failure.
+	// The first instruction is for a failure, the last for a match.
 	if cost += instructions(parsed) + 2; cost > MaxPatternCost {
 		return 0, tooCostly()
 	}

@@ -195,7 +195,7 @@ func (lengthCost) CallCost(function, _ string, args []ref.Val, result ref.Val) *
 	return &cost
 }
 
-// matchCost is the cost of cel for a match, plus that of compiling a long pattern.
+// matchCost is the cost of cel for a match, plus the cost of compiling a long pattern.
 func matchCost(text, pattern ref.Val) *uint64 {
 	in, isText := text.(types.String)
 	expression, isPattern := pattern.(types.String)

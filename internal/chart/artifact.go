@@ -29,7 +29,7 @@ type Artifact struct {
 	// Tenant is the namespace that the artifact is read for. It identifies no artifact.
 	Tenant string
 
-	// result is that of a download; nil if there was none.
+	// result is the result of a download; nil if there was none.
 	result *result
 }
 
@@ -53,7 +53,7 @@ type Identity struct {
 // result is the result of a download. It does not change.
 type result struct {
 	archive []byte
-	// facts are those of the archive; nil if they were cached.
+	// facts describe the archive; nil if they were cached.
 	facts *remote.Facts
 	err   error
 }

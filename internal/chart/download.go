@@ -27,7 +27,7 @@ type download struct {
 	ended, late chan struct{}
 
 	// The following fields are guarded by Store.mu. result is nil until the end, and does not
-	// change afterwards. slow is that of Pending. waiters are registered in Store.waiting.
+	// change afterwards. slow is reported by Pending. waiters are registered in Store.waiting.
 	result  *result
 	slow    bool
 	waiters []string

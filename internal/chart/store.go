@@ -92,7 +92,7 @@ func NewStore(o Options) *Store {
 
 // Stats holds counts of the cache.
 type Stats struct {
-	// Identities is the number of cached identities, Archives that of downloaded archives.
+	// Identities is the number of cached identities, Archives the number of downloaded archives.
 	Identities, Archives int
 	ArchiveBytes         int64
 }
@@ -224,7 +224,7 @@ func (s *Store) await(ctx context.Context, a Artifact, waiter string) (*result, 
 }
 
 // takeResult removes and returns the result of the download that a waiter is registered for. It
-// returns nil if there is none, if the download still runs, or if it is that of another artifact.
+// returns nil if there is none, if the download still runs, or if it downloads another artifact.
 // The caller holds mu.
 func (s *Store) takeResult(a Artifact, waiter string) *result {
 	d := s.waiting[waiter]
@@ -252,9 +252,9 @@ func (s *Store) archive(ctx context.Context, d *download) *result {
 	}
 	d.host.slots <- struct{}{}
 	defer func() { <-d.host.slots }()
-	begun := s.clock()
+	started := s.clock()
 	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
-	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
+	s.observe(s.clock().Sub(started), int64(len(r.archive)), r.err)
 	return r
 }
 

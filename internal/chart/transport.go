@@ -18,9 +18,9 @@ type Transport struct {
 	// Retries is the number of retries after a connection error, status 429, or a status of 500 or
 	// above except 501. All tries share the timeout of the request.
 	Retries int
-	// SourceController and SourceWatcher are the "host:port" that replaces that of the URL; empty
-	// keeps it. SourceWatcher applies to hosts that start with "source-watcher", SourceController
-	// to all others. Messages about a download contain the original URL.
+	// SourceController and SourceWatcher are the "host:port" that replaces the host of the URL;
+	// empty keeps it. SourceWatcher applies to hosts that start with "source-watcher",
+	// SourceController to all others. Messages about a download contain the original URL.
 	SourceController string
 	SourceWatcher    string
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/request"
 )
 
-// fieldOwner is the field manager of all changes. kustomize-controller undoes those of managers whose
-// names begin with kubectl, such as client-go's default for this executable.
+// fieldOwner is the field manager of all changes. kustomize-controller undoes changes by managers
+// whose names start with kubectl, such as client-go's default for this executable.
 const fieldOwner = client.FieldOwner("pintle-cli")
 
 // wait has the flags of commands that wait.

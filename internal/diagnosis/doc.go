@@ -34,7 +34,7 @@ type Facts struct {
 	Refused bool
 	// Conditions are the conditions in the object's status.
 	Conditions []Condition
-	// Pods are those of the object, in any order.
+	// Pods are the Pods of the object, in any order.
 	Pods []corev1.Pod
 	// Events are warnings about the object and about the Pod that RelevantPod returns.
 	Events []corev1.Event
@@ -63,7 +63,7 @@ type Finding struct {
 	Code string
 	// Sure is false if no cause was found.
 	Sure bool
-	// Summary is one line that begins with the object, at most MaxSummary bytes long.
+	// Summary is one line that starts with the object, at most MaxSummary bytes long.
 	Summary string
 	// Details are further lines.
 	Details []string

@@ -43,7 +43,7 @@ func Find(f Facts) Finding {
 	return r
 }
 
-// isRetried reports whether another limit counts the failures: that of a Job or of hooks.
+// isRetried reports whether another limit counts the failures: the limit of a Job or of hooks.
 func (f *Facts) isRetried() bool { return f.Kind == "Job" || f.Role != "" }
 
 // symptom returns the symptom of the facts. A reason why no Pods can be created takes precedence

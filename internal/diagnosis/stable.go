@@ -36,7 +36,7 @@ var (
 )
 
 // stable returns text without the parts that differ between equal failures: times, and names, UIDs
-// and addresses of Pods. The name of a Pod is replaced by that of its owner.
+// and addresses of Pods. The name of a Pod is replaced by the name of its owner.
 func (f *Facts) stable(text string) string {
 	for i := range f.Pods {
 		text = f.withoutPod(text, &f.Pods[i])

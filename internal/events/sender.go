@@ -63,7 +63,7 @@ type Observer interface {
 type Options struct {
 	// URL is the address that events are posted to. It may contain a password and is not logged.
 	URL string
-	// Controller is the name that all replicas share, and Instance that of this one.
+	// Controller is the name that all replicas share, and Instance the name of this replica.
 	Controller string
 	Instance   string
 	// Flush bounds Close.

@@ -98,7 +98,7 @@ func ociFacts(o *sourcev1.OCIRepository) policy.Chart {
 	return c
 }
 
-// helmChartFacts returns the facts about a HelmChart. The fields are those of spec.chart if the
+// helmChartFacts returns the facts about a HelmChart. Faults name the fields of spec.chart if the
 // HelmRelease has it.
 func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Chart, repository string) {
 	version, verify, ref := "spec.chart.spec.version", "spec.chart.spec.verify", "spec.chart.spec.sourceRef"
@@ -111,7 +111,7 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 		c.Signature = signature(o, verify, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
 	}
 	if o.Spec.SourceRef.Kind != sourcev1.HelmRepositoryKind {
-		// The version and the content are those of the revision of the source.
+		// The revision of the source determines version and content.
 		c.Inexact = policy.Fault{Field: ref, Why: fmt.Sprintf("a chart of a %s has no exact version", o.Spec.SourceRef.Kind)}
 		c.Unlocated = policy.Fault{Field: ref, Why: fmt.Sprintf("a chart of a %s has no URL that can be checked", o.Spec.SourceRef.Kind)}
 		return c, ""
@@ -123,7 +123,7 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 	return c, o.Spec.SourceRef.Name
 }
 
-// InRepository returns the facts about a HelmChart with those of its HelmRepository.
+// InRepository adds the facts about its HelmRepository to the facts about a HelmChart.
 func InRepository(c policy.Chart, repo *sourcev1.HelmRepository) policy.Chart {
 	name := sourceName(repo)
 	c.URL = strings.TrimSuffix(repo.Spec.URL, "/") + c.URL
@@ -147,9 +147,9 @@ func InRepository(c policy.Chart, repo *sourcev1.HelmRepository) policy.Chart {
 	return c
 }
 
-// Unfetched returns a *release.Blocked if the artifact of a ready source may be that of a former spec:
-// source-controller keeps the artifact while a fetch fails, also after the URL or the keys have
-// changed. repo is the HelmRepository of a HelmChart; nil if it was not read.
+// Unfetched returns a *release.Blocked if the artifact of a ready source may belong to a former
+// spec: source-controller keeps the artifact while a fetch fails, even after the URL or the keys
+// have changed. repo is the HelmRepository of a HelmChart; nil if it was not read.
 func Unfetched(source client.Object, repo *sourcev1.HelmRepository) error {
 	if _, err := readSource(source); err != nil || source.GetUID() == "" {
 		return nil //nolint:nilerr // the source is not used, and its condition states why
@@ -216,7 +216,8 @@ func signature(source client.Object, field, provider string, secret *fluxmeta.Lo
 	return s
 }
 
-// rerouted returns why another server than that of the URL may answer a source; empty if none may.
+// rerouted returns why another server than the host of the URL may answer a source; empty if none
+// may.
 func rerouted(source client.Object, proxy *fluxmeta.LocalObjectReference, insecure bool) string {
 	switch {
 	case proxy != nil:

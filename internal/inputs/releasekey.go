@@ -57,7 +57,7 @@ func HistoryKeys(hr *helmv2.HelmRelease) []string {
 	return slices.Compact(keys)
 }
 
-// RecordedKeys returns those of HistoryKeys that follow from the history.
+// RecordedKeys returns the HistoryKeys that follow from the history.
 func RecordedKeys(hr *helmv2.HelmRelease) []string {
 	var keys []string
 	for _, s := range hr.Status.History {

@@ -104,8 +104,8 @@ type Objects interface {
 	// Namespaced reports whether a kind is namespaced. If the API server does not serve the kind,
 	// meta.IsNoMatchError holds for the error.
 	Namespaced(ctx context.Context, kind schema.GroupVersionKind) (bool, error)
-	// Get reads an object with the identity of hr. The caller may change the result. Errors are
-	// those of the API server, or satisfy meta.IsNoMatchError.
+	// Get reads an object with the identity of hr. The caller may change the result. Errors come
+	// from the API server, or satisfy meta.IsNoMatchError.
 	Get(ctx context.Context, hr *helmv2.HelmRelease, object Object) (*unstructured.Unstructured, error)
 	// Namesake returns the first of the kinds that has an object with the given key which the
 	// identity of hr may see; false if none has. The result may be a few minutes old.

@@ -25,7 +25,7 @@ func secrets(refs []reference) []string {
 }
 
 // Secrets returns the contents that the values of hr take from Secrets. It ignores Secrets and keys
-// that do not exist, and ConfigMaps. An error is that of reading a Secret.
+// that do not exist, and ConfigMaps. The error, if any, is from reading a Secret.
 func (r *Resolver) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
 	only := hr.DeepCopy()
 	only.Spec.ValuesFrom = slices.DeleteFunc(only.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind != helmv2.KindSecret })

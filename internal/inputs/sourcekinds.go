@@ -62,8 +62,8 @@ type sourceStatus struct {
 	artifact   *fluxmeta.Artifact
 	// origin is the revision of the source of a HelmChart; empty for other kinds.
 	origin string
-	// mismatch returns the reason why a revision is not the one that the spec requests. It
-	// returns the empty string if it is, or if that cannot be determined.
+	// mismatch returns the reason why a revision does not match the request of the spec. It returns
+	// the empty string if it matches, or if that cannot be determined.
 	mismatch func(revision string) string
 	// digested reports whether a revision contains the digest of an OCI artifact.
 	digested func(revision string) bool

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leader rejects writes of a replica that may not be the leader any more.
+// Package leader rejects writes of a replica that may no longer be the leader.
 //
 // Leader election alone does not: a process that was suspended for longer than its lease goes on to
 // write until the renew deadline has passed. So every write passes a fence. It is open after a

@@ -221,8 +221,8 @@ func isRead(req *http.Request) bool {
 	return req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
 }
 
-// isDryRun reports whether a request changes nothing, though its method is that of a write. Another
-// value, or a field in the body, does not count.
+// isDryRun reports whether a request is a write that changes nothing. Another value, or a field in
+// the body, does not count.
 func isDryRun(req *http.Request) bool {
 	return slices.Equal(req.URL.Query()["dryRun"], []string{metav1.DryRunAll})
 }

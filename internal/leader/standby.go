@@ -24,7 +24,7 @@ const withdrawTimeout = 5 * time.Second
 
 // StandbyOptions configure a StandbyLock. All are required.
 type StandbyOptions struct {
-	// Namespace is that of the own Lease.
+	// Namespace is the namespace of the own Lease.
 	Namespace string
 	// List returns the Leases of the same name in all namespaces.
 	List func(ctx context.Context) ([]Lease, error)
@@ -32,7 +32,7 @@ type StandbyOptions struct {
 	Retry time.Duration
 	Now   func() time.Time
 	Log   logr.Logger
-	// Waiting is called when the lock begins to wait for a Lease, or for another one. Ended is
+	// Waiting is called when the lock starts to wait for a Lease, or for another one. Ended is
 	// called when a wait is over.
 	Waiting func(Lease)
 	Ended   func()

@@ -162,7 +162,7 @@ func (m *Metrics) newFailureMetrics() {
 		Name: "pintle_helm_release_interruptions_total",
 		Help: "Number of Helm actions that ended because a server did not answer, or no process could render the chart. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
 	}, []string{"action"})
-	// Name and labels are those of helm-controller.
+	// Name and labels as in helm-controller.
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "gotk_token_cache_events_total",
 		Help: "Number of reconciliations that needed a token for another cluster, by HelmRelease and result: cache_hit or cache_miss.",
@@ -334,7 +334,7 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	}
 }
 
-// ClusterUnreachable adds a connection to those of host that get no answer, or removes one.
+// ClusterUnreachable adds or removes one of the connections to host that get no answer.
 func (m *Metrics) ClusterUnreachable(host string, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

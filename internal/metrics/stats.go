@@ -12,15 +12,15 @@ import (
 // Stats are the sizes and counts that parts of the controller report at a scrape.
 type Stats struct {
 	Caches []Cache
-	// InProgress counts Helm actions that have begun and not ended. Slots is the maximum of
-	// actions that work at the same time, and SlotsUsed counts those that do. An action that
-	// only waits for readiness uses no slot.
+	// InProgress counts Helm actions that have started and not finished. Slots is the maximum of
+	// actions that work at the same time, and SlotsUsed the number of working actions. An action
+	// that only waits for readiness uses no slot.
 	InProgress, Slots, SlotsUsed int
 	// Watches counts watches of kinds of live objects. Throttled counts HelmReleases whose
 	// reconciliations are delayed at present because their live objects change too often.
 	Watches, Throttled int
-	// Triggers counts reconciliations that changes of live objects have triggered, and Delayed
-	// those of them that throttling has delayed.
+	// Triggers counts reconciliations that changes of live objects have triggered. Delayed counts
+	// the ones that throttling has delayed.
 	Triggers, Delayed uint64
 	// Tokens counts cached tokens for other clusters. The other counters are the results of
 	// requests for a token, and the tokens that were evicted while they were valid.
@@ -62,7 +62,7 @@ func newStatsCollector() *statsCollector {
 		triggers:   desc("live_object_triggers_total", "Number of reconciliations that changes of live objects triggered."),
 		delayed:    desc("live_object_delayed_triggers_total", "Number of reconciliations triggered by changes of live objects that throttling delayed."),
 		workers:    newWorkerDescs(desc),
-		// Names and labels are those of helm-controller.
+		// Names and labels as in helm-controller.
 		tokens:         prometheus.NewDesc("gotk_token_cached_items", "Number of cached tokens for other clusters.", nil, nil),
 		tokenRequests:  prometheus.NewDesc("gotk_token_cache_requests_total", "Number of requests for a token for another cluster, by status: success or failure.", []string{"status"}, nil),
 		tokenEvictions: prometheus.NewDesc("gotk_token_cache_evictions_total", "Number of tokens for other clusters that were evicted while they were valid.", nil, nil),

@@ -11,8 +11,8 @@ import (
 
 // Workers are the counts of the processes that parse and render charts.
 type Workers struct {
-	// Busy and Idle are the present numbers of processes with and without a call, and Queued that of
-	// waiting calls.
+	// Busy and Idle are the present numbers of processes with and without a call, and Queued the
+	// number of waiting calls.
 	Busy, Idle, Queued int64
 	// Started, NotStarted and Recycled count processes: those that were started, failures to start
 	// one, and those that were replaced after a call without error.

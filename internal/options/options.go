@@ -26,8 +26,8 @@ const (
 	tokenCacheDuration = time.Hour
 )
 
-// Options configure the controller. Names, defaults and meaning of the flags are those of
-// helm-controller. The help of each flag that helm-controller does not have says so.
+// Options configure the controller. Names, defaults and meaning of the flags equal
+// helm-controller's. The help of each flag that helm-controller does not have says so.
 type Options struct {
 	// Version is true if only the version is printed.
 	Version bool
@@ -121,8 +121,8 @@ type MemoryWatch struct {
 	Threshold int
 	// Interval is the time between two checks, at least 50ms.
 	Interval time.Duration
-	// MaxPath and CurrentPath are files that hold the memory limit and the memory usage in
-	// bytes. If empty, those of the cgroup are detected.
+	// MaxPath and CurrentPath are files that hold the memory limit and the memory usage in bytes.
+	// If empty, the files of the cgroup are detected.
 	MaxPath     string
 	CurrentPath string
 }

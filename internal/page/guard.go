@@ -24,8 +24,8 @@ type Site interface {
 const (
 	// policy is the content security policy: nothing from elsewhere, and no inline script.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	// ownHost is a name of loopback, as browsers resolve it. Cookies and storage of other ports are
-	// those of another host.
+	// ownHost is a name of loopback, as browsers resolve it. Servers on other ports have another
+	// host, so that they do not share its cookies and storage.
 	ownHost = "pintle.localhost"
 	// maxBodyBytes is the size of the largest body, which is the form of the login.
 	maxBodyBytes = 64 << 10
@@ -74,13 +74,13 @@ func guard(site Site, limits *Limits, secure bool, log logr.Logger) http.Handler
 // client that does not read must not keep what a request holds.
 type timed struct {
 	http.ResponseWriter
-	now   func() time.Time
-	begun bool
+	now     func() time.Time
+	started bool
 }
 
-func (t *timed) begin() {
-	if !t.begun {
-		t.begun = true
+func (t *timed) start() {
+	if !t.started {
+		t.started = true
 		// Without deadlines, as in tests, the deadline of the server remains.
 		_ = http.NewResponseController(t.ResponseWriter).SetWriteDeadline(t.now().Add(answerTimeout))
 	}
@@ -88,13 +88,13 @@ func (t *timed) begin() {
 
 // WriteHeader implements http.ResponseWriter.
 func (t *timed) WriteHeader(code int) {
-	t.begin()
+	t.start()
 	t.ResponseWriter.WriteHeader(code)
 }
 
 // Write implements http.ResponseWriter.
 func (t *timed) Write(b []byte) (int, error) {
-	t.begin()
+	t.start()
 	return t.ResponseWriter.Write(b)
 }
 

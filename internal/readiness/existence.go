@@ -31,8 +31,8 @@ type Observation struct {
 	Source Source
 	// Absent is true if an answer says that no object has the name.
 	Absent bool
-	// UID and Version are those of the object in the answer or event. The version of a
-	// Removed event is that of the removal.
+	// UID and Version of the object in the answer or event. A Removed event has the version of the
+	// removal.
 	UID, Version string
 	// Deletion describes the object in the answer to a delete.
 	Deletion Deletion
@@ -82,7 +82,7 @@ const (
 // Known is the known state of an object. The zero value is the state before the first observation.
 type Known struct {
 	existence Existence
-	// uid and version are those of the newest observation that has them.
+	// uid and version come from the newest observation that has them.
 	uid, version string
 	// target is the first UID that was observed, and targetGone is true once that object
 	// no longer exists. A UID is never used again.

@@ -23,9 +23,9 @@ const (
 	maxFormBytes = 32 << 20
 )
 
-// maxHead is the length in bytes from which on a text that begins like a form is replaced as far as
+// maxHead is the length in bytes from which on a text that starts like a form is replaced as far as
 // both are equal. The replaced part is not read again, so that the time is linear in the text. A
-// text that was cut is found, too.
+// text that was cut is thus found, too.
 const maxHead = 64
 
 // matcher finds forms of secrets in a text.
@@ -34,8 +34,8 @@ type matcher struct {
 	withheld bool
 	// forms are sorted, without repetitions. Each has at least minText bytes.
 	forms []string
-	// shorter has, for each form, the index of the longest other one of at most maxHead bytes that it
-	// begins with; -1 for none.
+	// shorter has, for each form, the index of its longest prefix among the forms of at most
+	// maxHead bytes; -1 for none.
 	shorter []int32
 	// starts has the range of the forms with the same first bytes.
 	starts map[[minText]byte]span
@@ -60,17 +60,17 @@ func newMatcher(secrets []string) *matcher {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	m := &matcher{forms: all, shorter: make([]int32, len(all)), starts: map[[minText]byte]span{}}
-	var begins []int32 // the forms of at most maxHead bytes that the current one begins with
+	var prefixes []int32 // the forms of at most maxHead bytes that are a prefix of the current one
 	for i, form := range all {
-		for len(begins) > 0 && !strings.HasPrefix(form, all[begins[len(begins)-1]]) {
-			begins = begins[:len(begins)-1]
+		for len(prefixes) > 0 && !strings.HasPrefix(form, all[prefixes[len(prefixes)-1]]) {
+			prefixes = prefixes[:len(prefixes)-1]
 		}
 		m.shorter[i] = -1
-		if len(begins) > 0 {
-			m.shorter[i] = begins[len(begins)-1]
+		if len(prefixes) > 0 {
+			m.shorter[i] = prefixes[len(prefixes)-1]
 		}
 		if len(form) <= maxHead {
-			begins = append(begins, int32(i))
+			prefixes = append(prefixes, int32(i))
 		}
 		start := [minText]byte([]byte(form[:minText]))
 		s, known := m.starts[start]
@@ -107,7 +107,7 @@ func (m *matcher) replace(text string) string {
 	return b.String()
 }
 
-// match returns the number of bytes at the begin of a text that are to be replaced.
+// match returns the number of bytes at the start of a text that must be replaced.
 func (m *matcher) match(text string) int {
 	s, ok := m.starts[[minText]byte([]byte(text[:minText]))]
 	if !ok {
@@ -135,7 +135,7 @@ func (m *matcher) match(text string) int {
 	return 0
 }
 
-// common returns the number of bytes with which both texts begin.
+// common returns the length of the common prefix of two texts.
 func common(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {

@@ -86,7 +86,7 @@ func (c *collector) value(text string, depth int) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "-----") {
-			continue // the begin or the end of a PEM block
+			continue // the first or the last line of a PEM block
 		}
 		if several {
 			c.add(line)
@@ -95,7 +95,7 @@ func (c *collector) value(text string, depth int) {
 	}
 }
 
-// number adds a number in the format of documents and in that of templates.
+// number adds a number in the formats of documents and of templates.
 func (c *collector) number(text string) {
 	c.add(text)
 	if n, err := strconv.ParseFloat(text, 64); err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // urlParts returns user, password and query values of the URLs in a line, each as it is and
-// unescaped. Each URL ends where the next one begins, so that the time is linear.
+// unescaped. Each URL ends where the next one starts, so that the time is linear.
 func urlParts(line string) []string {
 	var all []string
 	pieces := strings.Split(line, "://")

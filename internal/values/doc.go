@@ -8,7 +8,7 @@
 //	notation.go    the lists and levels that such a path creates
 //	parse.go       Budget, and values from JSON and YAML
 //	merge.go       values merged with others, and copied
-//	preserve.go    values of an upgrade that preserves those of another revision
+//	preserve.go    values of an upgrade that preserves the values of another revision
 //	digest.go      the digest that status and history record
 //	schema.go      schemas that refer to other files or servers; values that do not fit a schema
 //

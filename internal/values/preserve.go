@@ -3,7 +3,7 @@
 
 package values
 
-// Preserve returns values merged over those of a revision. It shares nothing with either.
+// Preserve returns values merged over the values of a revision. It shares nothing with either.
 func Preserve(stored, values map[string]any) map[string]any {
 	all := CloneMap(values)
 	coalesce(all, CloneMap(stored))
@@ -32,9 +32,9 @@ func coalesce(values, preserved map[string]any) {
 	}
 }
 
-// PreserveAgain returns the values of a stored upgrade that preserved those of a revision which
-// may be deleted. They are the stored values. Numbers have the types that they have in values,
-// since these decide how templates print them.
+// PreserveAgain returns the values of a stored upgrade that preserved the values of a revision,
+// which may be deleted by now. They are the stored values. Numbers have the types that they have in
+// values, since these decide how templates print them.
 func PreserveAgain(stored, values map[string]any) map[string]any {
 	all := make(map[string]any, len(stored))
 	for key, was := range stored {

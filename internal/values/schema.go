@@ -92,7 +92,7 @@ func mayReferOutside(v any) bool {
 	return false
 }
 
-// isDraft reports whether a URL is that of a draft of JSON Schema, which the compiler contains.
+// isDraft reports whether a URL identifies a draft of JSON Schema. The compiler contains these.
 func isDraft(url string) bool {
 	url = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(url, "https"), "http"), "#")
 	switch url {

@@ -11,10 +11,10 @@ import (
 )
 
 // SetPath sets the value at path to content, both in the notation of Helm's --set. Numbers, true,
-// false, null and {lists} have their types, and a comma begins another assignment. Content in a
-// pair of single or double quotes is a string. After an error values is partly changed and must
-// not be used. Errors do not quote content. A path that exceeds a limit is an error before
-// anything is set.
+// false, null and {lists} have their types, and a comma starts another assignment. Content in a
+// pair of single or double quotes is a string. After an error values is partly changed and must not
+// be used. Errors do not quote content. A path that exceeds a limit is an error before anything is
+// set.
 func (b *Budget) SetPath(values map[string]any, path, content string) error {
 	for _, quote := range []string{`'`, `"`} {
 		if rest, opened := strings.CutPrefix(content, quote); opened {

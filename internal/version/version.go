@@ -1,7 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version describes the executable: its version, and those of Go and of the Helm SDK.
+// Package version describes the executable: its version, and the versions of Go and of the Helm
+// SDK.
 package version
 
 import (
@@ -10,7 +11,7 @@ import (
 )
 
 // version and revision are set by the linker, as the Makefile and the Dockerfile do. Otherwise they
-// are those that the go command records.
+// are the values that the go command records.
 var version, revision string //nolint:gochecknoglobals // the linker sets them
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // Info describes an executable. No field is empty.
 type Info struct {
-	// Version is that of the source, such as v1.2.3, and Revision the commit.
+	// Version is the version of the source, such as v1.2.3, and Revision the commit.
 	Version, Revision string
 	// Go and Helm are the versions of Go and of the Helm SDK.
 	Go, Helm string

@@ -77,7 +77,7 @@ func (k *kind) run(ctx context.Context) {
 	ctx = logr.NewContext(ctx, k.registry.options.Log.V(1))
 	reflector := k.reflector()
 	for pause := firstPause; ; {
-		began := clock.Now()
+		started := clock.Now()
 		err := k.connect()
 		if err == nil {
 			// It resumes a watch that ends, and returns if that is not possible. Its own back-off
@@ -88,7 +88,7 @@ func (k *kind) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if established && clock.Since(began) >= stableAfter {
+		if established && clock.Since(started) >= stableAfter {
 			pause = firstPause
 			if err == nil {
 				continue

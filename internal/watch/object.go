@@ -18,7 +18,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// objectName is the key of an object among those of its kind.
+// objectName is the key of an object among the objects of its kind.
 type objectName struct {
 	// namespace is shared, because there are few namespaces and thousands of objects.
 	namespace unique.Handle[string]
@@ -109,7 +109,7 @@ func observe(o metav1.Object, resource schema.GroupVersionResource, overridden [
 	return s
 }
 
-// isOwned reports whether an entry is that of our field manager or of an overridden one.
+// isOwned reports whether an entry belongs to our field manager or to an overridden one.
 func isOwned(entry metav1.ManagedFieldsEntry, overridden []string) bool {
 	return entry.Subresource == "" && (entry.Manager == helmv2.FieldManager || slices.Contains(overridden, entry.Manager))
 }
@@ -218,7 +218,7 @@ const (
 //
 // The generation of an object increases if more than its status changes. For an object without a
 // generation, the author of the newest entry decides. A request adds at most one entry, with its
-// time. An entry that is not newer than before is not that of this change.
+// time. An entry that is not newer than before does not belong to this change.
 func classify(before object, now snapshot, received string, listed bool) change {
 	if before.uid != now.uid {
 		if before.uid == "" && now.by == ownAuthor {

@@ -58,7 +58,7 @@ type Registry struct {
 	running sync.WaitGroup
 
 	mu          sync.Mutex
-	ctx         context.Context //nolint:containedctx // that of Start, which later watches need
+	ctx         context.Context //nolint:containedctx // the context of Start, which later watches need
 	kinds       map[kindKey]*kind
 	clients     map[string]func() (metadata.Interface, error)
 	subscribers map[types.NamespacedName]*subscriber
@@ -94,8 +94,8 @@ func NewRegistry(enqueue func(types.NamespacedName), options Options) *Registry 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader reconciles.
 func (r *Registry) NeedLeaderElection() bool { return true }
 
-// Start watches until ctx ends. When it returns, all its goroutines have ended, and enqueue is not
-// called any more. It returns nil. It must be called once.
+// Start watches until ctx ends. When it returns, all its goroutines have ended, and enqueue is no
+// longer called. It returns nil. It must be called once.
 func (r *Registry) Start(ctx context.Context) error {
 	r.mu.Lock()
 	r.ctx = ctx

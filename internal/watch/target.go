@@ -12,8 +12,8 @@ import (
 type Cluster struct {
 	// ID distinguishes clusters. Without an ID nothing is watched.
 	ID string
-	// Client returns a client that may watch metadata. It is called whenever a watch begins or
-	// has failed, without a lock held.
+	// Client returns a client that may watch metadata. It is called whenever a watch starts or has
+	// failed, without a lock held.
 	Client func() (metadata.Interface, error)
 }
 

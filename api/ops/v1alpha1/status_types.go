@@ -58,7 +58,7 @@ const (
 	PhaseSucceeded OperationPhase = "Succeeded"
 	// PhaseFailed is final.
 	PhaseFailed OperationPhase = "Failed"
-	// PhaseCancelled is final. No Job of the Operation runs any more.
+	// PhaseCancelled is final. No Job of the Operation is running.
 	PhaseCancelled OperationPhase = "Cancelled"
 )
 

@@ -53,7 +53,8 @@ func (c countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// archive checks an archive. location is its path in other archives, and depth that of subcharts.
+// archive checks an archive. location is its path in other archives, and depth its nesting as a
+// subchart.
 func (c *archiveCheck) archive(data []byte, location string, depth int) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// Load parses an archive. The text of an error continues a sentence that begins with the name of
+// Load parses an archive. The message of an error continues a sentence that starts with the name of
 // the archive.
 func Load(data []byte) (*helmchart.Chart, error) {
 	if err := check(data); err != nil {

@@ -58,7 +58,7 @@ type scan struct {
 	defined map[string]*fragment
 }
 
-// fragment holds the reads of one template, without those of templates that it includes.
+// fragment holds the reads of one template, without the reads of templates that it includes.
 type fragment struct {
 	reads Reads
 	// includes holds the names of the templates that it includes.

@@ -21,10 +21,10 @@ const gap = 3
 // table prints rows in aligned columns. Widths only grow, so that rows that are printed later are
 // aligned with earlier ones.
 type table struct {
-	style  Style
-	header []string
-	widths []int
-	begun  bool
+	style   Style
+	header  []string
+	widths  []int
+	started bool
 	// indent precedes each row.
 	indent string
 }
@@ -35,13 +35,13 @@ func newTable(style Style, header ...string) *table {
 
 // print prints rows, and before the first ones the header.
 func (t *table) print(w io.Writer, rows ...[]cell) error {
-	if !t.begun {
+	if !t.started {
 		head := make([]cell, len(t.header))
 		for i, h := range t.header {
 			head[i] = cell{text: h}
 		}
 		rows = append([][]cell{head}, rows...)
-		t.begun = true
+		t.started = true
 	}
 	for _, row := range rows {
 		for i := range row {

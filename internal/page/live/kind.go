@@ -15,7 +15,7 @@ type Kind struct {
 	Object client.Object
 	// Users must have the right to get Resource.
 	Resource schema.GroupVersionResource
-	// Path is the beginning of the paths of pages. The page of an object has the path
+	// Path is the prefix of the paths of pages. The page of an object has the path
 	// <Path><namespace>/<name>.
 	Path string
 }

@@ -58,8 +58,8 @@ func (s *site) tokenOfLogin(r *http.Request) string {
 	return ""
 }
 
-// toLogin redirects to the login, which returns to the address of the request. A token that is not
-// valid any more is removed.
+// toLogin redirects to the login, which returns to the address of the request. A token that is no
+// longer valid is removed.
 func (s *site) toLogin(w http.ResponseWriter, r *http.Request) {
 	if s.tokenOfLogin(r) != "" {
 		http.SetCookie(w, s.cookie("", -1))

@@ -65,8 +65,8 @@ func (l *layout) Current(list string) string {
 	return ""
 }
 
-// Live returns the beginnings of the paths whose changes the page shows; empty before the login,
-// and for a page that is not updated.
+// Live returns the prefixes of the paths whose changes the page shows; empty before the login, and
+// for a page that is not updated.
 func (l *layout) Live() string {
 	switch parts := strings.Split(l.path, "/"); {
 	case l.User == nil:

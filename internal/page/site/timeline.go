@@ -12,8 +12,8 @@ import (
 type timeline struct {
 	Moments   []view.Moment
 	revisions []view.Revision
-	// Missing is the sentence about the revisions whose records could not be read. Then they are those
-	// of the status.
+	// Missing is the sentence about revisions whose records could not be read. Then the page shows
+	// the revisions in status.
 	Missing string
 }
 
