@@ -26,7 +26,7 @@ REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
+.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -61,11 +61,11 @@ test-integration: cluster-build ## Run the tests of the controller against an AP
 
 LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference
 
-test-long: cluster-build build build-race run-build chaos-build attacks-build ## Run everything, with the race detector, and write the result into docs/reliability.md.
+test-long: cluster-build build build-race run-build load-build ## Run everything, with the race detector, and write the result into docs/reliability.md.
 	@$(SUITES) -strict -record docs/reliability.md $(LONG)
 
 # Of the suites of test-long, at most two: those whose subject the last commits changed.
-test-changed: cluster-build build build-race run-build chaos-build attacks-build ## Run the long suites that belong to the last commits.
+test-changed: cluster-build build build-race run-build load-build ## Run the long suites that belong to the last commits.
 	@chosen=$$($(SUITES) -changed) && echo "suites of the last commits: $${chosen:-none}" && $(SUITES) $$chosen
 
 # It takes hours: all faults of `make chaos`, all attacks, and repetitions.
@@ -73,11 +73,11 @@ SOAK_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade
 SOAK_e2e := ^(TestOneCommitOneRevision|TestOperationSurvivesKill|TestSurvivesKill|TestUpgradesWithTestPod)$$
 
 test-soak: export PINTLE_REPEAT = 5
-test-soak: cluster-build build chaos-build attacks-build ## Repeat tests 5 times more often than `make test-long`, inject all faults, and run all attacks: 50 rounds, 25 kills, 100 commits, 100 approvals.
+test-soak: cluster-build build load-build ## Repeat tests 5 times more often than `make test-long`, inject all faults, and run all attacks: 50 rounds, 25 kills, 100 commits, 100 approvals.
 	$(WITH_CLUSTER) go test -count=1 -timeout=6h -parallel=8 -run='$(SOAK_integration)' ./test/integration
 	$(WITH_CLUSTER) go test -count=1 -timeout=6h -parallel=4 -run='$(SOAK_e2e)' ./test/e2e
-	'$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle'
-	'$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle'
+	'$(BIN)/pintle-load' chaos --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle'
+	'$(BIN)/pintle-load' attacks --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle'
 
 # SCENARIO is an environment variable of the tests, since a regular expression needs quoting here.
 test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
@@ -123,8 +123,8 @@ flux-build:
 	@hack/flux.sh '$(BIN)/flux'
 
 # Like KUBECONFIG, its variables are read from the command line only.
-bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...
-	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
+bench: build cluster-build load-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...
+	@exec '$(BIN)/pintle-load' bench --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--n '$(or $(call cluster-value,N),$(if $(filter page,$(call cluster-value,SUITE)),3000,100))' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
 		--idle '$(or $(call cluster-value,IDLE),60s)' --json '$(call cluster-value,JSON)' \
@@ -134,11 +134,11 @@ bench: build cluster-build bench-build ## Measure what releases cost, as docs/pe
 		$(if $(filter-out 0,$(call cluster-value,DRIFT)),--drift-detection) $(if $(filter-out 0,$(call cluster-value,POLICY)),--policy) \
 		$(if $(filter-out 0,$(call cluster-value,CHECK)),--check) $(if $(filter 0,$(call cluster-value,AUDIT)),--audit=false)
 
-bench-compare: bench-build ## Compare the costs of two results of `make bench`: A=FILE B=FILE.
-	@exec '$(BIN)/pintle-bench' compare '$(call cluster-value,A)' '$(call cluster-value,B)'
+bench-compare: load-build ## Compare the costs of two results of `make bench`: A=FILE B=FILE.
+	@exec '$(BIN)/pintle-load' bench compare '$(call cluster-value,A)' '$(call cluster-value,B)'
 
-bench-build:
-	@go build -o '$(BIN)/pintle-bench' ./test/bench
+load-build:
+	@go build -o '$(BIN)/pintle-load' ./test/load
 
 BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/apply ./internal/helm/storage ./internal/values
 
@@ -146,34 +146,27 @@ bench-go: ## Run the benchmarks of single packages.
 	@go test -run='^$$' -bench=. -benchmem $(BENCH_PACKAGES)
 
 # Not a part of `make test`: it takes MINUTES and some more.
-soak: build cluster-build ## Change many releases for a long time and check that all become ready: [N=300] [MINUTES=20] [SEED=N] [CONTROLLER=FILE] [ARGS=FLAGS].
-	@go build -o '$(BIN)/pintle-soak' ./test/soak
-	@exec '$(BIN)/pintle-soak' --bin '$(CLUSTER_BIN)' \
+soak: build cluster-build load-build ## Change many releases for a long time and check that all become ready: [N=300] [MINUTES=20] [SEED=N] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@exec '$(BIN)/pintle-load' soak --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--n '$(or $(call cluster-value,N),300)' --duration '$(or $(call cluster-value,MINUTES),20)m' \
 		--seed '$(or $(call cluster-value,SEED),0)'
 
 # `make test-long` runs its short form.
-chaos: build cluster-build chaos-build ## Disturb the controller and check that no release fails: [MODE=each|random|outage|kill] [ONLY=REGEXP] [SEED=N] [SHORT=1] [RELEASES=N] [KILLS=100] [TERMS=20] [OUTAGES=10] [CONTROLLER=FILE] [ARGS=FLAGS].
-	@exec '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' \
+chaos: build cluster-build load-build ## Disturb the controller and check that no release fails: [MODE=each|random|outage|kill] [ONLY=REGEXP] [SEED=N] [SHORT=1] [RELEASES=N] [KILLS=100] [TERMS=20] [OUTAGES=10] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@exec '$(BIN)/pintle-load' chaos --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--mode '$(call cluster-value,MODE)' --only '$(call cluster-value,ONLY)' --seed '$(or $(call cluster-value,SEED),0)' \
 		--releases '$(or $(call cluster-value,RELEASES),0)' --kills '$(or $(call cluster-value,KILLS),100)' \
 		--terms '$(or $(call cluster-value,TERMS),20)' --outages '$(or $(call cluster-value,OUTAGES),10)' \
 		$(if $(filter-out 0,$(call cluster-value,SHORT)),--short)
 
-chaos-build:
-	@go build -o '$(BIN)/pintle-chaos' ./test/chaos
-
 # `make test-long` runs its short form.
-attacks: build cluster-build attacks-build ## Attack the controller with charts, values and kubeconfigs of tenants in 768 MiB: [ONLY=REGEXP] [SEED=N] [SHORT=1] [ROUNDS=5] [TABLE=FILE] [CONTROLLER=FILE] [ARGS=FLAGS].
-	@exec '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' \
+attacks: build cluster-build load-build ## Attack the controller with charts, values and kubeconfigs of tenants in 768 MiB: [ONLY=REGEXP] [SEED=N] [SHORT=1] [ROUNDS=5] [TABLE=FILE] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@exec '$(BIN)/pintle-load' attacks --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--only '$(call cluster-value,ONLY)' --seed '$(or $(call cluster-value,SEED),0)' --rounds '$(or $(call cluster-value,ROUNDS),5)' \
 		--table '$(call cluster-value,TABLE)' $(if $(filter-out 0,$(call cluster-value,SHORT)),--short)
-
-attacks-build:
-	@go build -o '$(BIN)/pintle-attacks' ./test/attacks
 
 verify: generate manifests check-generated vet ## Check generated files, format, lint and imports.
 	$(GOLANGCI_LINT) fmt --diff

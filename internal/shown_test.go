@@ -86,7 +86,7 @@ func exists(name string, files map[string]string) bool {
 	test, sub, _ := strings.Cut(name, "/")
 	if !regexp.MustCompile("^(Test|Fuzz|Benchmark)[A-Z]").MatchString(name) {
 		if sub != "" {
-			attacks, _ := os.ReadFile(filepath.Join("../test/attacks/corpus", test+".go"))
+			attacks, _ := os.ReadFile(filepath.Join("../test/load/attacks/corpus", test+".go"))
 			return strings.Contains(files["../test/e2e/scenarios_test.go"], `{"`+name+`", `) || strings.Contains(string(attacks), `("`+sub+`", `)
 		}
 		_, err := os.Stat(filepath.Join("..", "test", "scenario", "testdata", name+".txt"))

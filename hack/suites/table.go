@@ -14,7 +14,7 @@ type suite struct {
 
 const (
 	// unitPackages are all packages whose tests need no cluster.
-	unitPackages = ". ./api/... ./hack/... ./internal/... ./test/attacks/... ./test/bench/... ./test/bubble/... ./test/chaos/... ./test/fixture/... ./test/harness/... ./test/manifests/... ./test/run/... ./test/scenario ./test/soak/..."
+	unitPackages = ". ./api/... ./hack/... ./internal/... ./test/bubble/... ./test/fixture/... ./test/harness/... ./test/load/... ./test/manifests/... ./test/run/... ./test/scenario"
 	// racePackages use goroutines or locks.
 	racePackages = "./internal/apiretry ./internal/attempt ./internal/chart ./internal/cluster ./internal/controller ./internal/controller/capabilities ./internal/controller/helmrelease ./internal/controller/optional ./internal/drift ./internal/events ./internal/fair ./internal/helm/apply ./internal/helm/storage ./internal/helm/wait ./internal/leader/... ./internal/page/access ./internal/page/live ./internal/parallel ./internal/render/handler ./internal/render/postrender ./internal/view/read ./internal/watch ./internal/worker ./test/bubble"
 	// sequential tests are among the most costly ones of these packages, and start no goroutines.
@@ -53,8 +53,8 @@ func table() map[string]suite {
 		// helm-controller is built with the libraries that it requires, so this is too long for changes.
 		"guides":    {steps: []step{command("make reference-build"), command("PINTLE_CRDS=$PWD/bin/reference/crds PINTLE_REFERENCE=$PWD/bin/reference/helm-controller PINTLE_CONTROLLER=$PWD/bin/pintle go test -count=1 -timeout=40m ./test/guide")}, minutes: 20, paths: []string{"docs", "test/guide", "cmd", "internal/cli"}},
 		"page":      {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
-		"chaos":     {steps: []step{command("bin/pintle-chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/chaos"}},
-		"attacks":   {steps: []step{command("bin/pintle-attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "internal/page", "internal/policy", "test/attacks"}},
+		"chaos":     {steps: []step{command("bin/pintle-load chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/load/chaos"}},
+		"attacks":   {steps: []step{command("bin/pintle-load attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "internal/page", "internal/policy", "test/load/attacks"}},
 		"launcher":  {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
 		"node":      {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "Dockerfile", "charts", "config", "test/node"}},
 		"reference": {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},

@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// benched returns the chart that test/bench installs.
+// benched returns the chart that test/load/bench installs.
 func benched(tb testing.TB) []byte {
 	tb.Helper()
 	root := filepath.Join("..", "..", "test", "charts", "bench")
