@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,10 +166,10 @@ func scrape(ctx context.Context, pid int, address string) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Scrape(ctx, address)
+	return Scrape(ctx, http.DefaultClient, "http://"+address+"/metrics")
 }
 
-// Metrics returns the metrics of the process. It requires canaries.
+// Metrics returns the metrics of the process. It requires canaries, or an argument with the address.
 func (c *Controller) Metrics(ctx context.Context) (Metrics, error) {
 	_, address := c.observed()
 	return scrape(ctx, c.PID(), address)

@@ -40,7 +40,7 @@ func StartGit(ctx context.Context, dir string) (*Git, error) {
 		Path: git, Args: []string{"http-backend"},
 		Env: append(g.env(), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1"),
 	}
-	if g.server, g.address, err = serve(ctx, "127.0.0.1:0", handler); err != nil {
+	if g.server, g.address, err = Serve(ctx, "127.0.0.1:0", handler); err != nil {
 		return nil, fmt.Errorf("start a Git server: %w", err)
 	}
 	return g, nil

@@ -15,27 +15,6 @@ import (
 	"strings"
 )
 
-// Children returns the running processes that a process has started.
-func Children(pid int) []int {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil
-	}
-	var all []int
-	for _, list := range lists {
-		content, err := os.ReadFile(list) //nolint:gosec // a file of the kernel
-		if err != nil {
-			continue // the thread has ended
-		}
-		for field := range strings.FieldsSeq(string(content)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				all = append(all, child)
-			}
-		}
-	}
-	return all
-}
-
 // stateListen is TCP_LISTEN in /proc/PID/net/tcp.
 const stateListen = "0A"
 

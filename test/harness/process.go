@@ -10,7 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,39 +29,18 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// ResidentMiB returns the resident memory of a process.
-func ResidentMiB(pid int) (float64, error) { return memoryOf(pid, "VmRSS") }
-
-func memoryOf(pid int, field string) (float64, error) {
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	return parseMemory(string(content), field)
-}
-
-func parseMemory(status, field string) (float64, error) {
-	for line := range strings.Lines(status) {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			kibibytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-			return float64(kibibytes) / 1024, err
-		}
-	}
-	return 0, fmt.Errorf("/proc/PID/status has no %s", field)
-}
-
 // Metrics are the samples of a process by series, such as `name{label="value"}`.
 type Metrics map[string]float64
 
-// Scrape returns the metrics of a process.
-func Scrape(ctx context.Context, address string) (Metrics, error) {
+// Scrape returns the metrics of a server with a URL such as http://127.0.0.1:8080/metrics.
+func Scrape(ctx context.Context, c *http.Client, url string) (Metrics, error) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := c.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +70,29 @@ func parseMetrics(text io.Reader) (Metrics, error) {
 	return all, lines.Err()
 }
 
-// Sum returns the sum over all series of a metric.
-func (m Metrics) Sum(name string) float64 {
+// Sum returns the sum over those series of a metric that have all the labels, which are written as
+// `name="value"`.
+func (m Metrics) Sum(name string, labels ...string) float64 {
 	sum := 0.0
 	for series, value := range m {
-		if series == name || strings.HasPrefix(series, name+"{") {
+		metric, rest, _ := strings.Cut(series, "{")
+		if metric == name && !slices.ContainsFunc(labels, func(label string) bool { return !strings.Contains(","+rest, ","+label) }) {
 			sum += value
 		}
 	}
 	return sum
+}
+
+// By returns the sums over the series of a metric by the values of a label.
+func (m Metrics) By(name, label string) map[string]float64 {
+	sums := map[string]float64{}
+	for series, value := range m {
+		metric, rest, _ := strings.Cut(series, "{")
+		_, rest, found := strings.Cut(","+rest, ","+label+`="`)
+		if metric == name && found {
+			at, _, _ := strings.Cut(rest, `"`)
+			sums[at] += value
+		}
+	}
+	return sums
 }

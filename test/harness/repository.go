@@ -30,7 +30,7 @@ type HelmRepository struct {
 // StartHelmRepository listens on a free port of the loopback interface.
 func StartHelmRepository(ctx context.Context) (*HelmRepository, error) {
 	r := &HelmRepository{indices: map[string]*repo.IndexFile{}, files: map[string][]byte{}}
-	server, address, err := serve(ctx, "127.0.0.1:0", r)
+	server, address, err := Serve(ctx, "127.0.0.1:0", r)
 	if err != nil {
 		return nil, fmt.Errorf("start a Helm repository: %w", err)
 	}

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// serve serves requests at an address, whose port may be 0, until the server is closed. It returns
+// Serve serves requests at an address, whose port may be 0, until the server is closed. It returns
 // the address with the selected port.
-func serve(ctx context.Context, address string, handler http.Handler) (*http.Server, string, error) {
+func Serve(ctx context.Context, address string, handler http.Handler) (*http.Server, string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, "", err

@@ -8,6 +8,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 
@@ -26,5 +28,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: load attacks|bench|chaos|soak [flags]; load bench compare A.json B.json")
 		os.Exit(2)
 	}
-	harness.Main(os.Args[1], func(ctx context.Context) error { return run[os.Args[1]](ctx, os.Args[2:]) })
+	harness.Main(os.Args[1], func(ctx context.Context) error {
+		if err := run[os.Args[1]](ctx, os.Args[2:]); !errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return nil
+	})
 }

@@ -5,28 +5,22 @@ package attacks
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"golang.org/x/sync/errgroup"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/test/harness"
 	"github.com/pintle-dev/pintle/test/load/attacks/corpus"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -38,8 +32,8 @@ const (
 	harmless = corpus.HarmlessChart
 	// memoryLimit is that of the container, in bytes.
 	memoryLimit = 768 << 20
-	// concurrency is the number of concurrent requests.
-	concurrency = 10
+	// sampleEvery is the interval of measurements of memory.
+	sampleEvery = 100 * time.Millisecond
 )
 
 // hostileNamespaces returns the namespaces of attacks that run at once.
@@ -48,73 +42,57 @@ func hostileNamespaces() []string { return []string{hostile, hostile + "-2", hos
 // arena is a control plane with a controller.
 type arena struct {
 	settings
+	*frame.World
 
-	env    *harness.Environment
 	config *rest.Config
 	group  *cgroup
-	memory *sampler
+	memory *frame.Sampler
 	page   *page
 	pid    int
 }
 
 // start starts a control plane, and the controller in a cgroup.
-func start(ctx context.Context, s settings, dir string) (_ *arena, err error) {
-	a := &arena{settings: s}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, a.stop(ctx))
-		}
-	}()
+func start(ctx context.Context, s settings, w *frame.World) (*arena, error) {
+	a := &arena{settings: s, World: w}
 	args, err := managerArgs()
 	if err != nil {
 		return nil, err
 	}
-	executable, err := filepath.Abs(s.controller)
+	executable, err := filepath.Abs(s.Controller)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if a.page, err = newPage(dir); err != nil {
+	if a.page, err = newPage(w.Dir); err != nil {
 		return nil, err
 	}
 	group, err := newCgroup("pintle-attacks-"+strconv.Itoa(os.Getpid()), memoryLimit)
 	if err != nil {
-		say("the kernel does not limit memory, so it is only measured: %v", err)
+		frame.Say("the kernel does not limit memory, so it is only measured: %v", err)
 	} else {
 		a.group = group
-		if executable, err = group.wrap(executable, dir); err != nil {
+		w.OnStop(group.remove)
+		if executable, err = group.wrap(executable, w.Dir); err != nil {
 			return nil, err
 		}
 	}
-	a.env, err = harness.Start(ctx, harness.Options{
-		Dir: dir, ClusterBin: s.bin, Controller: executable, Progress: say,
-		ControllerArgs: slices.Concat(args, a.page.args(), strings.Fields(s.args)),
-		ControllerEnv:  []string{"RUNTIME_NAMESPACE=" + home, "GOMEMLIMIT=" + strconv.Itoa(memoryLimit)},
+	err = w.Start(ctx, harness.Options{
+		Controller: executable, ControllerArgs: slices.Concat(args, a.page.args()),
+		ControllerEnv: []string{"RUNTIME_NAMESPACE=" + home, "GOMEMLIMIT=" + strconv.Itoa(memoryLimit)},
 		ControllerKubeconfig: func(ctx context.Context, env *harness.Environment) (string, error) {
-			return env.Kubeconfig, createNamespaces(ctx, env.Client, append(hostileNamespaces(), home, healthy)...)
+			return env.Kubeconfig, frame.Namespaces(ctx, env, append(hostileNamespaces(), home, healthy)...)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if a.config, err = clientcmd.BuildConfigFromFlags("", a.env.Kubeconfig); err != nil {
+	if a.config, err = clientcmd.BuildConfigFromFlags("", a.Env.Kubeconfig); err != nil {
 		return nil, err
 	}
 	a.config.QPS = -1
-	a.pid = a.env.Controller.PID()
-	a.memory = sample(a.pid)
-	return a, a.page.find(ctx, a.env)
-}
-
-func createNamespaces(ctx context.Context, c client.Client, names ...string) error {
-	for _, name := range names {
-		if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-			return err
-		}
-	}
-	return nil
+	a.pid = a.Env.Controller.PID()
+	a.memory = frame.Sample(a.pid, sampleEvery)
+	w.OnStop(func(context.Context) error { a.memory.Stop(); return nil })
+	return a, a.page.find(ctx, a.Env)
 }
 
 // managerArgs returns the flags of the controller in config/manager.
@@ -130,23 +108,6 @@ func managerArgs() ([]string, error) {
 	return d.Spec.Template.Spec.Containers[0].Args, nil
 }
 
-// stop ends all that was started, whether the context has ended or not.
-func (a *arena) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
-	defer cancel()
-	var errs []error
-	if a.memory != nil {
-		a.memory.stop()
-	}
-	if a.env != nil {
-		errs = append(errs, a.env.Stop(ctx))
-	}
-	if a.group != nil {
-		errs = append(errs, a.group.remove(ctx))
-	}
-	return errors.Join(errs...)
-}
-
 // publish pushes the charts of the attacks and the harmless one, and waits for their artifacts.
 func (a *arena) publish(ctx context.Context, attacks []corpus.Attack) error {
 	charts := map[string]func() []byte{harmless: corpus.Harmless}
@@ -155,45 +116,18 @@ func (a *arena) publish(ctx context.Context, attacks []corpus.Attack) error {
 			charts[attack.ID()] = attack.Archive
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	for name, archive := range charts {
-		group.Go(func() error {
-			about := &helmchart.Metadata{Name: corpus.Chart, Version: corpus.Version}
-			if err := a.env.Registry.Push(ctx, "charts/"+name, corpus.Version, about, archive()); err != nil {
-				return err
-			}
-			return a.env.Client.Create(ctx, a.source(name))
-		})
-	}
-	if err := group.Wait(); err != nil {
+	names := slices.Sorted(maps.Keys(charts))
+	err := frame.Each(ctx, frame.Concurrency, names, func(ctx context.Context, name string) error {
+		about := &helmchart.Metadata{Name: corpus.Chart, Version: corpus.Version}
+		if err := a.Env.Registry.Push(ctx, "charts/"+name, corpus.Version, about, charts[name]()); err != nil {
+			return err
+		}
+		source := corpus.Source(hostile, name, "oci://"+a.Env.Registry.Address+"/charts/"+name)
+		source.Spec.Insecure = true
+		return a.Env.Client.Create(ctx, source)
+	})
+	if err != nil {
 		return err
 	}
-	return a.published(context.WithoutCancel(ctx), len(charts))
-}
-
-func (a *arena) source(name string) *sourcev1.OCIRepository {
-	o := corpus.Source(hostile, name, "oci://"+a.env.Registry.Address+"/charts/"+name)
-	o.Spec.Insecure = true
-	return o
-}
-
-// published waits until n sources have artifacts.
-func (a *arena) published(ctx context.Context, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
-	defer cancel()
-	return a.env.Until(ctx, "the artifacts of all charts", func() (string, bool) {
-		var list sourcev1.OCIRepositoryList
-		if err := a.env.Client.List(ctx, &list, client.InNamespace(hostile)); err != nil {
-			return err.Error(), false
-		}
-		ready := 0
-		for _, item := range list.Items {
-			if item.Status.Artifact == nil {
-				return fmt.Sprint(item.Name, item.Status.Conditions), false
-			}
-			ready++
-		}
-		return "", ready == n
-	})
+	return a.AwaitSources(ctx, hostile, len(names))
 }

@@ -4,7 +4,6 @@
 package attacks
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +18,11 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	s, err := parse([]string{"--only", "archives/bomb", "--seed", "3"})
-	if all := s.attacks(); err != nil || len(all) != 1 || all[0].Name != "archives/bomb" || s.seed != 3 {
+	if all := s.attacks(); err != nil || len(all) != 1 || all[0].Name != "archives/bomb" || s.Seed != 3 {
 		t.Errorf("%v of %+v, %v", len(all), s, err)
 	}
 	s, err = parse([]string{"--short"})
-	if err != nil || len(s.attacks()) != len(corpus.Worst()) || s.rounds != 1 || s.seed == 0 {
+	if err != nil || len(s.attacks()) != len(corpus.Worst()) || s.rounds != 1 || s.Seed == 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, wrong := range [][]string{{"--only", "("}, {"--only", "none"}, {"more"}, {"--rounds", "-1"}} {
@@ -39,25 +38,6 @@ func TestManagerArgs(t *testing.T) {
 	args, err := managerArgs()
 	if err != nil || !slices.Contains(args, "--enable-leader-election") {
 		t.Errorf("%v, %v", args, err)
-	}
-}
-
-// TestMemory: the memory of this process is measured, also in a window, and fields are parsed.
-func TestMemory(t *testing.T) {
-	t.Parallel()
-	s := &sampler{pid: os.Getpid(), open: map[*window]struct{}{}}
-	w := s.begin()
-	if peak := s.end(w); peak < 1 {
-		t.Errorf("this process takes %.1f MiB", peak)
-	}
-	if highest, count, err := s.peak(); highest < 1 || count != 1 || err != nil {
-		t.Errorf("%.1f MiB in %d measurements, %v", highest, count, err)
-	}
-	if got, err := parseMiB("Rss:  4096 kB\nPss:            2048 kB\n", "Pss:"); got != 2 || err != nil {
-		t.Errorf("%v, %v", got, err)
-	}
-	if _, err := parseMiB("", "Pss:"); err == nil {
-		t.Error("there is no such field")
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
 	"github.com/pintle-dev/pintle/test/load/attacks/corpus"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -66,7 +67,7 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round
 	objects := attack.Objects(hr.Namespace, hr.Name)
 	var around corpus.Setting
 	if attack.Setting != nil {
-		around = attack.Setting(corpus.Place{Namespace: hr.Namespace, Name: hr.Name, Registry: a.env.Registry.Address})
+		around = attack.Setting(corpus.Place{Namespace: hr.Namespace, Name: hr.Name, Registry: a.Env.Registry.Address})
 		objects = slices.Concat(objects, around.Before, around.Bystanders)
 	}
 	if attack.Server != nil {
@@ -82,7 +83,7 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round
 		objects = append(objects, policy)
 	}
 	for _, object := range objects {
-		if err := a.env.Client.Create(ctx, object); err != nil {
+		if err := a.Env.Client.Create(ctx, object); err != nil {
 			return o, err
 		}
 	}
@@ -97,7 +98,7 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, namespace, round
 	o.broken = append(o.broken, a.objects(ctx, around.Bystanders, around.Never)...)
 	errs := []error{a.alive(ctx)}
 	for _, object := range append(objects, around.Kept...) {
-		errs = append(errs, client.IgnoreNotFound(a.env.Client.Delete(ctx, object)))
+		errs = append(errs, client.IgnoreNotFound(a.Env.Client.Delete(ctx, object)))
 	}
 	return o, errors.Join(errs...)
 }
@@ -109,8 +110,12 @@ func (a *arena) serve(ctx context.Context, attack corpus.Attack, hr *helmv2.Helm
 	if err != nil {
 		return nil, nil, err
 	}
-	address, stop, err := serve(ctx, attack.Server(next))
-	return corpus.KubeconfigSecret(hr.Namespace, hr.Name, corpus.Kubeconfig(address, "", "", "")), stop, err
+	server, address, err := harness.Serve(ctx, "127.0.0.1:0", attack.Server(next))
+	if err != nil {
+		return nil, nil, err
+	}
+	secret := corpus.KubeconfigSecret(hr.Namespace, hr.Name, corpus.Kubeconfig("http://"+address, "", "", ""))
+	return secret, func() { _ = server.Close() }, nil
 }
 
 // policyOf returns the policy of an attack, and gives the release the label that it selects. It returns
@@ -127,10 +132,10 @@ func policyOf(attack corpus.Attack, hr *helmv2.HelmRelease) *v1alpha1.ReleasePol
 
 // play creates the release, and measures it until the attack is over.
 func (a *arena) play(ctx context.Context, hr *helmv2.HelmRelease, policy *v1alpha1.ReleasePolicy, o *outcome) error {
-	w := a.memory.begin()
+	w := a.memory.Begin()
 	began := time.Now()
-	defer func() { o.peakMiB = a.memory.end(w) }()
-	if err := a.env.Client.Create(ctx, hr); err != nil {
+	defer func() { o.peakMiB = a.memory.End(w) }()
+	if err := a.Env.Client.Create(ctx, hr); err != nil {
 		return err
 	}
 	met, err := a.steps(ctx, hr, policy, o)
@@ -161,14 +166,14 @@ func (a *arena) steps(ctx context.Context, hr *helmv2.HelmRelease, policy *v1alp
 		if step.Policy != nil {
 			patch := client.MergeFrom(policy.DeepCopy())
 			step.Policy(&policy.Spec)
-			if err := a.env.Client.Patch(ctx, policy, patch); err != nil {
+			if err := a.Env.Client.Patch(ctx, policy, patch); err != nil {
 				return false, err
 			}
 		}
 		if step.Edit != nil {
 			patch := client.MergeFrom(hr.DeepCopy())
 			step.Edit(hr)
-			if err := a.env.Client.Patch(ctx, hr, patch); err != nil {
+			if err := a.Env.Client.Patch(ctx, hr, patch); err != nil {
 				return false, err
 			}
 		}
@@ -180,12 +185,12 @@ func (a *arena) steps(ctx context.Context, hr *helmv2.HelmRelease, policy *v1alp
 // objects returns which objects are missing, and which exist that must not.
 func (a *arena) objects(ctx context.Context, present, never []client.Object) (broken []string) {
 	for _, object := range never {
-		if !apierrors.IsNotFound(a.env.Client.Get(ctx, client.ObjectKeyFromObject(object), object)) {
+		if !apierrors.IsNotFound(a.Env.Client.Get(ctx, client.ObjectKeyFromObject(object), object)) {
 			broken = append(broken, fmt.Sprintf("%T %s never exists", object, object.GetName()))
 		}
 	}
 	for _, object := range present {
-		if err := a.env.Client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil || object.GetDeletionTimestamp() != nil {
+		if err := a.Env.Client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil || object.GetDeletionTimestamp() != nil {
 			broken = append(broken, fmt.Sprintf("%T %s is not deleted: %v", object, object.GetName(), err))
 		}
 	}
@@ -198,7 +203,7 @@ func (a *arena) await(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, w
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	met = a.poll(limited, func() bool {
-		if a.env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr) != nil {
+		if a.Env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr) != nil {
 			return false
 		}
 		got := apimeta.FindStatusCondition(hr.Status.Conditions, want.Kind())
@@ -218,26 +223,22 @@ func (a *arena) await(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, w
 func (a *arena) dwell(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	a.poll(ctx, func() bool { return a.env.Controller.Ended() != nil })
+	a.poll(ctx, func() bool { return a.Env.Controller.Ended() != nil })
 }
 
 // alive returns an error if the controller has ended.
 func (a *arena) alive(ctx context.Context) error {
-	if err := a.env.Controller.Ended(); err != nil {
-		return fmt.Errorf("%w; its log ends:\n%s", err, a.env.Controller.LogTail(30))
+	if err := a.Env.Controller.Ended(); err != nil {
+		return fmt.Errorf("%w; its log ends:\n%s", err, a.Env.Controller.LogTail(30))
 	}
 	return ctx.Err()
 }
 
 // poll calls look until it returns true or the context ends, and returns whether it did.
 func (a *arena) poll(ctx context.Context, look func() bool) bool {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
 	for !look() {
-		select {
-		case <-ctx.Done():
+		if frame.Pause(ctx, pollEvery) != nil {
 			return false
-		case <-tick.C:
 		}
 	}
 	return true
@@ -250,22 +251,22 @@ func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, policy *v1al
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if policy != nil {
-		if err := a.env.Client.Delete(limited, policy); err != nil {
+		if err := a.Env.Client.Delete(limited, policy); err != nil {
 			return err
 		}
 	}
 	if hr.Spec.KubeConfig != nil {
 		patch := client.MergeFrom(hr.DeepCopy())
 		metav1.SetMetaDataAnnotation(&hr.ObjectMeta, helmv2.AnnotationOrphan, "true")
-		if err := a.env.Client.Patch(limited, hr, patch); err != nil {
+		if err := a.Env.Client.Patch(limited, hr, patch); err != nil {
 			return err
 		}
 	}
-	if err := a.env.Client.Delete(limited, hr); err != nil {
+	if err := a.Env.Client.Delete(limited, hr); err != nil {
 		return err
 	}
 	gone := a.poll(limited, func() bool {
-		return apierrors.IsNotFound(a.env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr))
+		return apierrors.IsNotFound(a.Env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr))
 	})
 	if !gone && ctx.Err() == nil {
 		o.broken = append(o.broken, fmt.Sprintf("the release is not deleted after %s: %s", limit, harness.Summary(hr)))

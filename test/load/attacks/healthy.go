@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -51,7 +51,7 @@ func newHerd(ctx context.Context, a *arena) (*herd, error) {
 	for i := range herdSize {
 		hr := h.release(i)
 		hr.Spec.Values = h.values()
-		if err := a.env.Client.Create(ctx, hr); err != nil {
+		if err := a.Env.Client.Create(ctx, hr); err != nil {
 			return nil, err
 		}
 	}
@@ -75,20 +75,16 @@ func (h *herd) upgrade(ctx context.Context) (wave, error) {
 	h.number++
 	var mu sync.Mutex
 	begun := map[string]time.Time{}
-	group, edits := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	for i := range herdSize {
-		group.Go(func() error {
-			hr := h.release(i)
-			patch := client.MergeFrom(hr.DeepCopy())
-			hr.Spec.Values = h.values()
-			mu.Lock()
-			begun[hr.Name] = time.Now()
-			mu.Unlock()
-			return h.arena.env.Client.Patch(edits, hr, patch)
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := frame.Times(ctx, frame.Concurrency, herdSize, func(ctx context.Context, i int) error {
+		hr := h.release(i)
+		patch := client.MergeFrom(hr.DeepCopy())
+		hr.Spec.Values = h.values()
+		mu.Lock()
+		begun[hr.Name] = time.Now()
+		mu.Unlock()
+		return h.arena.Env.Client.Patch(ctx, hr, patch)
+	})
+	if err != nil {
 		return wave{}, err
 	}
 	return h.await(ctx, begun)
@@ -113,9 +109,9 @@ func (h *herd) await(ctx context.Context, begun map[string]time.Time) (wave, err
 	defer cancel()
 	var w wave
 	ready := map[string]bool{}
-	err := h.arena.env.Until(ctx, "all healthy releases to be ready", func() (string, bool) {
+	err := h.arena.Env.Until(ctx, "all healthy releases to be ready", func() (string, bool) {
 		var list helmv2.HelmReleaseList
-		if err := h.arena.env.Client.List(ctx, &list, client.InNamespace(healthy)); err != nil {
+		if err := h.arena.Env.Client.List(ctx, &list, client.InNamespace(healthy)); err != nil {
 			return err.Error(), false
 		}
 		missing := ""

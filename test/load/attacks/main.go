@@ -12,23 +12,21 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"regexp"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/load/attacks/corpus"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // settings are those of a run.
 type settings struct {
-	bin        string
-	controller string
-	args       string
-	only       string
-	seed       uint64
-	rounds     int
-	short      bool
-	table      string
+	frame.Settings
+
+	only   frame.Pattern
+	rounds int
+	short  bool
+	table  string
 }
 
 // Run runs the load.
@@ -37,38 +35,28 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, s)
+	return frame.Run(ctx, "attacks", &s.Settings, func(ctx context.Context, w *frame.World) error { return run(ctx, s, w) })
 }
 
 func parse(args []string) (settings, error) {
 	var s settings
-	flags := flag.NewFlagSet("attacks", flag.ExitOnError)
-	flags.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
-	flags.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`, without the race detector, which the kernel does not limit")
-	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
-	flags.StringVar(&s.only, "only", "", "regular `expression` that the names of attacks have to match as a whole")
-	flags.Uint64Var(&s.seed, "seed", 0, "`number` that chooses the attacks that run at once; 0 takes another one every time")
-	flags.IntVar(&s.rounds, "rounds", 5, "`number` of times that ten attacks run at once")
-	flags.BoolVar(&s.short, "short", false, "only the worst attacks, and one round of ten at once")
-	flags.StringVar(&s.table, "table", "", "`file` for the results too")
-	_ = flags.Parse(args)
+	err := s.Parse("attacks", args, func(flags *flag.FlagSet) {
+		s.SeedVar(flags)
+		flags.Var(&s.only, "only", "regular `expression` that the names of attacks have to match as a whole")
+		flags.IntVar(&s.rounds, "rounds", 5, "`number` of times that ten attacks run at once")
+		flags.BoolVar(&s.short, "short", false, "only the worst attacks, and one round of ten at once")
+		flags.StringVar(&s.table, "table", "", "`file` for the results too")
+	})
 	if s.short {
 		s.rounds = min(s.rounds, 1)
 	}
-	if s.seed == 0 {
-		s.seed = uint64(time.Now().UnixNano())
-	}
 	switch {
+	case err != nil:
+		return s, err
 	case s.rounds < 0:
 		return s, errors.New("the number of rounds must not be negative")
-	case flags.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if _, err := regexp.Compile(s.only); err != nil {
-		return s, fmt.Errorf("ONLY=%s: %w", s.only, err)
-	}
-	if len(s.attacks()) == 0 {
-		return s, fmt.Errorf("ONLY=%s: no attack has such a name", s.only)
+	case len(s.attacks()) == 0:
+		return s, fmt.Errorf("ONLY=%s: no attack has such a name", &s.only)
 	}
 	return s, nil
 }
@@ -85,22 +73,8 @@ func (s settings) allowed(d time.Duration) time.Duration {
 // attacks returns the selected attacks.
 func (s settings) attacks() []corpus.Attack {
 	all := corpus.All()
-	if s.short && s.only == "" {
+	if s.short && s.only.String() == "" {
 		all = corpus.Worst()
 	}
-	if s.only == "" {
-		return all
-	}
-	pattern := regexp.MustCompile("^(?:" + s.only + ")$")
-	var selected []corpus.Attack
-	for _, a := range all {
-		if pattern.MatchString(a.Name) {
-			selected = append(selected, a)
-		}
-	}
-	return selected
-}
-
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+	return slices.DeleteFunc(all, func(a corpus.Attack) bool { return !s.only.Matches(a.Name) })
 }

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/pintle-dev/pintle/test/load/attacks/corpus"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // atOnce is the number of attacks of a round.
@@ -31,18 +30,14 @@ func (a *arena) oneByOne(ctx context.Context, attacks []corpus.Attack, note func
 // together runs attacks at the same time, in turn in the given namespaces.
 func (a *arena) together(ctx context.Context, attacks []corpus.Attack, namespaces []string, round string, note func(outcome)) error {
 	var mu sync.Mutex
-	group, ctx := errgroup.WithContext(ctx)
-	for i, attack := range attacks {
-		group.Go(func() error {
-			o, err := a.duel(ctx, attack, namespaces[i%len(namespaces)], fmt.Sprintf("%s-%d", round, i))
-			if err != nil {
-				return named(attack, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			note(o)
-			return nil
-		})
-	}
-	return group.Wait()
+	return frame.Times(ctx, atOnce, len(attacks), func(ctx context.Context, i int) error {
+		o, err := a.duel(ctx, attacks[i], namespaces[i%len(namespaces)], fmt.Sprintf("%s-%d", round, i))
+		if err != nil {
+			return named(attacks[i], err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		note(o)
+		return nil
+	})
 }

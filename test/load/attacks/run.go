@@ -8,11 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/load/attacks/corpus"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -34,17 +33,12 @@ type phase struct {
 // named adds the name of an attack to an error.
 func named(attack corpus.Attack, err error) error { return fmt.Errorf("%s: %w", attack.Name, err) }
 
-func run(ctx context.Context, s settings) (err error) {
-	dir, err := filepath.Abs(filepath.Join("bin", "attacks", strconv.Itoa(os.Getpid())))
+func run(ctx context.Context, s settings, w *frame.World) error {
+	frame.Say("seed %d", s.Seed)
+	a, err := start(ctx, s, w)
 	if err != nil {
 		return err
 	}
-	say("seed %d", s.seed)
-	a, err := start(ctx, s, dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.stop(ctx)) }()
 	began := time.Now()
 	phases, err := a.phases(ctx)
 	report := tables(phases)
@@ -54,28 +48,21 @@ func run(ctx context.Context, s settings) (err error) {
 	if s.table != "" {
 		err = errors.Join(err, os.WriteFile(s.table, []byte(report), 0o600))
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	if err == nil && len(broken) > 0 {
 		err = fmt.Errorf("%d promises were broken", len(broken))
 	}
-	if err == nil {
-		return nil
-	}
-	kept := dir + "-failed.log"
-	return fmt.Errorf("%w; seed %d; the controller's log: %s", errors.Join(err, os.Rename(a.env.Controller.LogPath, kept)), s.seed, kept)
+	return err
 }
 
 // phases runs all phases. It returns those that were begun, also with an error.
 func (a *arena) phases(ctx context.Context) ([]phase, error) {
 	attacks := a.attacks()
-	say("publishing the charts of %d attacks", len(attacks))
+	frame.Say("publishing the charts of %d attacks", len(attacks))
 	if err := a.publish(ctx, attacks); err != nil {
 		return nil, err
 	}
 	for _, namespace := range hostileNamespaces() {
-		if err := a.env.Client.Create(ctx, newRelease(namespace, corpus.Honest, harmless)); err != nil {
+		if err := a.Env.Client.Create(ctx, newRelease(namespace, corpus.Honest, harmless)); err != nil {
 			return nil, err
 		}
 	}
@@ -87,14 +74,14 @@ func (a *arena) phases(ctx context.Context) ([]phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	say("without attacks, the median of upgrades is %s", median(calm.upgrades.took).Round(time.Millisecond))
+	frame.Say("without attacks, the median of upgrades is %s", median(calm.upgrades.took).Round(time.Millisecond))
 	all := []phase{calm}
 	add := func(name string, do func(context.Context, func(outcome)) error) error {
-		say("%s", name)
+		frame.Say("%s", name)
 		p := phase{name: name}
 		p.upgrades, err = h.during(ctx, func(ctx context.Context) error {
 			return do(ctx, func(o outcome) {
-				say("%s", o.line())
+				frame.Say("%s", o.line())
 				p.outcomes = append(p.outcomes, o)
 			})
 		})
@@ -105,7 +92,7 @@ func (a *arena) phases(ctx context.Context) ([]phase, error) {
 		return all, err
 	}
 	for i := range a.rounds {
-		seed, namespaces := a.seed+uint64(i), hostileNamespaces()
+		seed, namespaces := a.Seed+uint64(i), hostileNamespaces()
 		if i%2 == 0 {
 			namespaces = []string{hostile}
 		}
@@ -129,10 +116,10 @@ func (a *arena) phases(ctx context.Context) ([]phase, error) {
 // broken returns the promises about the controller that were broken.
 func (a *arena) broken(phases []phase) []string {
 	var all []string
-	if err := a.env.Controller.Ended(); err != nil || a.env.Controller.PID() != a.pid {
+	if err := a.Env.Controller.Ended(); err != nil || a.Env.Controller.PID() != a.pid {
 		all = append(all, fmt.Sprintf("the controller never restarts: %v", err))
 	}
-	highest, count, err := a.memory.peak()
+	highest, count, err := a.memory.Peak()
 	if err != nil || count == 0 {
 		all = append(all, fmt.Sprintf("memory is measured: %d measurements, %v", count, err))
 	}

@@ -76,8 +76,8 @@ func (a *arena) summary(phases []phase, broken []string, took time.Duration) str
 			fmt.Fprintf(&b, "| %s | %d | %.1f | %.1f |\n", p.name, len(times), median(times).Seconds(), slices.Max(times).Seconds())
 		}
 	}
-	highest, count, _ := a.memory.peak() // its error is a broken promise
-	fmt.Fprintf(&b, "\n%d attacks in %s, seed %d; at most %.0f MiB of %d MiB in %d measurements", attacks, took.Round(time.Second), a.seed, highest, memoryLimit>>20, count)
+	highest, count, _ := a.memory.Peak() // its error is a broken promise
+	fmt.Fprintf(&b, "\n%d attacks in %s, seed %d; at most %.0f MiB of %d MiB in %d measurements", attacks, took.Round(time.Second), a.Seed, highest, memoryLimit>>20, count)
 	if a.group == nil {
 		b.WriteString("; the kernel did not limit memory")
 	} else if peak, err := a.group.peakMiB(); err == nil {

@@ -132,7 +132,7 @@ func (b *board) text() string {
 func (b *bench) await(ctx context.Context, g goal) error {
 	for {
 		board, err := b.look(ctx, g)
-		switch ended := b.env.Controller.Ended(); {
+		switch ended := b.Env.Controller.Ended(); {
 		case ended != nil:
 			err = ended
 		case board.end != "":
@@ -143,7 +143,7 @@ func (b *bench) await(ctx context.Context, g goal) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w\n%s\nthe controller's log ends:\n%s", err, board.text(), b.env.Controller.LogTail(shownLogLines))
+			return fmt.Errorf("%w\n%s\nthe controller's log ends:\n%s", err, board.text(), b.Env.Controller.LogTail(shownLogLines))
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (b *bench) await(ctx context.Context, g goal) error {
 // look lists and then watches until waiting has ended or the watch ends.
 func (b *bench) look(ctx context.Context, g goal) (*board, error) {
 	board, list := newBoard(g), g.list()
-	if err := b.env.Client.List(ctx, list, client.InNamespace(name)); err != nil {
+	if err := b.Env.Client.List(ctx, list, client.InNamespace(name)); err != nil {
 		return board, err
 	}
 	err := apimeta.EachListItem(list, func(item runtime.Object) error {
@@ -164,7 +164,7 @@ func (b *bench) look(ctx context.Context, g goal) (*board, error) {
 		return board, err
 	}
 	version := &client.ListOptions{Namespace: name, Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
-	events, err := b.env.Client.Watch(ctx, g.list(), version)
+	events, err := b.Env.Client.Watch(ctx, g.list(), version)
 	if err != nil {
 		return board, err
 	}
@@ -176,7 +176,7 @@ func (b *bench) look(ctx context.Context, g goal) (*board, error) {
 func (b *bench) follow(ctx context.Context, board *board, events <-chan watch.Event) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for !board.over() && b.env.Controller.Ended() == nil {
+	for !board.over() && b.Env.Controller.Ended() == nil {
 		select {
 		case <-ctx.Done():
 			return
@@ -202,19 +202,19 @@ func (b *bench) awaitReconciliations(ctx context.Context, since, wanted int, res
 	defer tick.Stop()
 	seen := "its metrics have not been seen"
 	for {
-		f, err := controllerFigures(ctx, b.metrics)
+		f, err := b.figures(ctx)
 		if err == nil {
 			seen = fmt.Sprintf("%d reconciliations of %d have ended, %d are queued, %d are running", f.reconciliations-since, wanted, f.waiting, f.active)
 			if f.reconciliations-since >= wanted && (!rest || f.waiting+f.active == 0) {
 				return nil
 			}
 		}
-		if ended := b.env.Controller.Ended(); ended != nil {
-			return fmt.Errorf("%w\nthe controller's log ends:\n%s", ended, b.env.Controller.LogTail(shownLogLines))
+		if ended := b.Env.Controller.Ended(); ended != nil {
+			return fmt.Errorf("%w\nthe controller's log ends:\n%s", ended, b.Env.Controller.LogTail(shownLogLines))
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w\n%s\nthe controller's log ends:\n%s", context.Cause(ctx), seen, b.env.Controller.LogTail(shownLogLines))
+			return fmt.Errorf("%w\n%s\nthe controller's log ends:\n%s", context.Cause(ctx), seen, b.Env.Controller.LogTail(shownLogLines))
 		case <-tick.C:
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -27,6 +28,8 @@ const (
 	settle = 2 * time.Second
 	// metricsEvery is the interval of scrapes if only metrics show the end of a phase.
 	metricsEvery = 100 * time.Millisecond
+	// sampleEvery is the time between two readings of memory that have a peak.
+	sampleEvery = 20 * time.Millisecond
 )
 
 // bench is one session at work.
@@ -34,10 +37,10 @@ type bench struct {
 	settings
 	load
 
-	env     *harness.Environment
-	audit   auditLog
-	proxy   *proxy
-	metrics string
+	*frame.World
+
+	audit auditLog
+	proxy *proxy
 	// page is the address of the web page.
 	page string
 	// server is a client of the API server at host, and servers the processes
@@ -49,45 +52,27 @@ type bench struct {
 }
 
 // start starts a control plane and the controller, and creates the objects that all releases share.
-func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err error) {
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	pages, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{
-		settings: s, load: l, metrics: address, page: pages,
-		session: session{
-			Controller: filepath.Base(s.controller), Args: strings.Fields(s.args), load: l, CPUs: runtime.NumCPU(), Audit: s.audit,
-		},
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.stop(ctx))
-		}
-	}()
+func start(ctx context.Context, s settings, l load, w *frame.World) (*bench, error) {
+	b := &bench{settings: s, load: l, World: w, session: session{
+		Controller: filepath.Base(s.Controller), Args: strings.Fields(s.Args), load: l, CPUs: runtime.NumCPU(), Audit: s.audit,
+	}}
+	var err error
 	if b.proxy, err = startProxy(ctx); err != nil {
 		return nil, err
 	}
-	crds, err := definitions(dir, l.CRDs)
+	w.OnStop(func(context.Context) error { return b.proxy.close() })
+	crds, err := definitions(w.Dir, l.CRDs)
 	if err != nil {
 		return nil, err
 	}
 	if s.audit {
-		b.audit.path = filepath.Join(dir, "audit.log")
+		b.audit.path = filepath.Join(w.Dir, "audit.log")
 	}
-	// The harness switches metrics off; of a flag that is there twice, the last counts.
-	args := append([]string{"--metrics-addr=" + address, fmt.Sprintf("--concurrent=%d", l.Concurrent)}, b.session.Args...)
+	args := []string{"--metrics-addr=" + net.JoinHostPort(harness.MetricsHost, "0"), fmt.Sprintf("--concurrent=%d", l.Concurrent)}
 	if l.Page {
-		args = append(args, pageFlags(pages)...)
+		args = append(args, pageFlags()...)
 	}
-	b.env, err = harness.Start(ctx, harness.Options{
-		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, CRDs: crds,
-		AuditLog: b.audit.path, ArtifactProxy: b.proxy.address, Progress: say,
-	})
+	err = w.Start(ctx, harness.Options{ControllerArgs: args, CRDs: crds, AuditLog: b.audit.path, ArtifactProxy: b.proxy.address})
 	if err != nil {
 		return nil, err
 	}
@@ -96,33 +81,19 @@ func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err e
 			return nil, err
 		}
 	}
-	b.session.SystemLoad = systemLoad()
+	b.session.SystemLoad = frame.SystemLoad()
 	return b, nil
-}
-
-// stop ends all that was started, whether the context has ended or not.
-func (b *bench) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
-	defer cancel()
-	var errs []error
-	if b.env != nil {
-		errs = append(errs, b.env.Stop(ctx))
-	}
-	if b.proxy != nil {
-		errs = append(errs, b.proxy.close())
-	}
-	return errors.Join(errs...)
 }
 
 // connect finds the parts of the control plane that are measured or passed by.
 func (b *bench) connect(context.Context) error {
-	record, err := b.env.Record()
+	record, err := b.Env.Record()
 	if err != nil {
 		return err
 	}
 	b.proxy.setTarget(record.SourceAddress)
 	b.servers = []int{record.PIDs["kube-apiserver"], record.PIDs["etcd"]}
-	config, err := clientcmd.BuildConfigFromFlags("", b.env.Kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", b.Env.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -132,22 +103,16 @@ func (b *bench) connect(context.Context) error {
 	return err
 }
 
-// freeAddress returns an address whose port is free at the moment.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
 // started waits until the controller has started, so that its start does not count for the first
 // phase, and until the API server is idle, which processes new CRDs for a while.
 func (b *bench) started(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	err := b.env.Until(ctx, "the controller's metrics", func() (string, bool) {
-		_, err := controllerFigures(ctx, b.metrics)
+	err := b.Env.Until(ctx, "the controller's metrics", func() (string, bool) {
+		_, err := b.figures(ctx)
+		if err == nil && b.Page {
+			b.page, err = b.Env.Controller.Address(harness.PageHost)
+		}
 		return fmt.Sprint(err), err == nil
 	})
 	if err != nil {
@@ -158,7 +123,7 @@ func (b *bench) started(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := pause(ctx, settle); err != nil {
+		if err := frame.Pause(ctx, settle); err != nil {
 			return fmt.Errorf("the API server does not come to rest: %w", err)
 		}
 		after, err := b.serverSeconds()
@@ -175,7 +140,7 @@ func (b *bench) started(ctx context.Context) error {
 func (b *bench) serverSeconds() (float64, error) {
 	sum := 0.0
 	for _, pid := range b.servers {
-		seconds, err := cpuSeconds(pid)
+		seconds, err := frame.CPUSeconds(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -203,10 +168,10 @@ func (b *bench) read(ctx context.Context, isNew bool) (r readings, err error) {
 		return r, err
 	}
 	// A scrape costs the controller CPU time, so it happens outside of the measured time.
-	if r.figures, err = controllerFigures(ctx, b.metrics); err != nil {
+	if r.figures, err = b.figures(ctx); err != nil {
 		return r, err
 	}
-	r.cpu, err = cpuSeconds(b.env.Controller.PID())
+	r.cpu, err = frame.CPUSeconds(b.Env.Controller.PID())
 	return r, err
 }
 
@@ -221,7 +186,7 @@ func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 		}
 	}
 	if !s.restarts {
-		p.PeakOfAll = resetPeak(b.env.Controller.PID()) != nil
+		p.PeakOfAll = frame.ResetPeak(b.Env.Controller.PID()) != nil
 	}
 	if _, err := b.audit.next(); err != nil {
 		return p, err
@@ -230,17 +195,19 @@ func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 	if err != nil {
 		return p, err
 	}
+	var memory *frame.Sampler
 	if b.Padding > 0 && !s.restarts {
-		stop := sampleMemory(b.env.Controller.PID())
-		err = b.step(ctx, s, first, &p)
-		p.PeakOfTreeMiB = stop()
-	} else {
-		err = b.step(ctx, s, first, &p)
+		memory = frame.Sample(b.Env.Controller.PID(), sampleEvery)
+	}
+	err = b.step(ctx, s, first, &p)
+	if memory != nil {
+		memory.Stop()
+		p.PeakOfTreeMiB, _, _ = memory.Peak() // a process that ends during a reading is no error
 	}
 	if err != nil {
 		return p, err
 	}
-	if err := pause(ctx, settle); err != nil {
+	if err := frame.Pause(ctx, settle); err != nil {
 		return p, err
 	}
 	if err := b.fill(ctx, &p, first); err != nil {
@@ -272,16 +239,16 @@ func (b *bench) step(ctx context.Context, s step, first readings, p *phase) erro
 
 // fill adds the results at the end of a phase.
 func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
-	pid := b.env.Controller.PID()
+	pid := b.Env.Controller.PID()
 	// Before the scrape, which would count.
-	cpu, errCPU := cpuSeconds(pid)
-	peak, errPeak := peakMiB(pid)
-	end, errEnd := proportionalMiB(pid)
+	cpu, errCPU := frame.CPUSeconds(pid)
+	peak, errPeak := frame.PeakMiB(pid)
+	end, errEnd := frame.TreeMiB(pid)
 	last, errRead := b.read(ctx, false)
 	received, errReceived := b.audit.next()
 	// The kernel counts hundredths; further digits of the difference are noise.
-	p.CPUSeconds = math.Round((cpu-first.cpu)*ticks) / ticks
-	p.ServerCPUSeconds = math.Round((last.serverCPU-first.serverCPU)*ticks) / ticks
+	p.CPUSeconds = math.Round((cpu-first.cpu)*frame.Ticks) / frame.Ticks
+	p.ServerCPUSeconds = math.Round((last.serverCPU-first.serverCPU)*frame.Ticks) / frame.Ticks
 	p.PeakMiB, p.EndMiB = peak, end
 	p.Sent, p.SentByMethod = last.total()-first.total(), map[string]int{}
 	for method, n := range last.sent {
@@ -295,13 +262,4 @@ func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
 	p.Downloads, p.DownloadedBytes = int(last.downloads-first.downloads), last.downloaded-first.downloaded
 	p.SecretBytes = last.secretBytes - first.secretBytes
 	return errors.Join(errCPU, errPeak, errEnd, errRead, errReceived)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -4,69 +4,13 @@
 package bench
 
 import (
-	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pintle-dev/pintle/test/harness"
 )
-
-func TestStat(t *testing.T) {
-	// The name looks like the end of the second field.
-	seconds, err := parseStat("42 (a) R 1) S 1 42 42 0 -1 4194304 900 0 0 0 250 31 7 9 20 0 12 0 8000 1 2\n")
-	if err != nil || seconds != 2.97 {
-		t.Errorf("%v s, %v", seconds, err)
-	}
-	for _, bad := range []string{"", "42 (a) S 1", "42 a S 1 42 42 0 -1 4194304 900 0 0 0 250 31"} {
-		if seconds, err := parseStat(bad); err == nil {
-			t.Errorf("%q: %v s", bad, seconds)
-		}
-	}
-}
-
-func TestMebibytes(t *testing.T) {
-	got, err := mebibytes("Name:\tx\nVmPeak:\t 9999 kB\nVmHWM:\t    2560 kB\nVmRSS:\t 1024 kB\n", "VmHWM:")
-	if err != nil || got != 2.5 {
-		t.Errorf("%v MiB, %v", got, err)
-	}
-	for _, bad := range []string{"VmRSS:\t 1 kB\n", ""} {
-		if got, err := mebibytes(bad, "VmHWM:"); err == nil {
-			t.Errorf("%q: %v", bad, got)
-		}
-	}
-}
-
-// TestThisProcess: the processes that a process has started count, running or ended.
-func TestThisProcess(t *testing.T) {
-	pid := os.Getpid()
-	alone, err := proportionalMiB(pid)
-	peak, errPeak := peakMiB(pid)
-	if err := errors.Join(err, errPeak); err != nil || alone <= 0 || peak <= 0 {
-		t.Fatalf("%v MiB, %v MiB at most, %v", alone, peak, err)
-	}
-	// The child reads its input, and ends after it has used CPU time.
-	child := exec.Command("sh", "-c", "read line; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
-	input, err := child.StdinPipe()
-	if err := errors.Join(err, child.Start()); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Contains(harness.Children(pid), child.Process.Pid) {
-		t.Errorf("the children are %v, without %d", harness.Children(pid), child.Process.Pid)
-	}
-	before, errBefore := cpuSeconds(pid)
-	if err := errors.Join(input.Close(), child.Wait()); err != nil {
-		t.Fatal(err)
-	}
-	after, errAfter := cpuSeconds(pid)
-	if err := errors.Join(errBefore, errAfter); err != nil || after <= before || before < 0 {
-		t.Errorf("%v s before the end of the child and %v s after it, %v", before, after, err)
-	}
-}
 
 const lines = `{"stage":"ResponseComplete","verb":"get","userAgent":"some/v1 (linux)","requestURI":"/api/v1/namespaces/a/pods/b","objectRef":{"resource":"pods"}}
 {"stage":"ResponseComplete","verb":"patch","userAgent":"some/v1","requestURI":"/apis/apps/v1/namespaces/a/deployments/b?dryRun=All&force=true","objectRef":{"resource":"deployments"}}

@@ -5,12 +5,12 @@ package bench
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"sync/atomic"
-	"time"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // proxy forwards requests of the controller for artifacts to source-controller, and counts the
@@ -28,13 +28,9 @@ type proxy struct {
 // startProxy listens before the address of artifacts is known, since source-controller gets the
 // address of the proxy when it starts. Until setTarget is called, the proxy answers with errors.
 func startProxy(ctx context.Context) (*proxy, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	p := &proxy{address: listener.Addr().String()}
+	p := &proxy{}
 	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(p.target.Load()) }}
-	p.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.target.Load() == nil {
 			http.Error(w, "not yet", http.StatusServiceUnavailable)
 			return
@@ -43,9 +39,10 @@ func startProxy(ctx context.Context) (*proxy, error) {
 			p.downloads.Add(1)
 		}
 		forward.ServeHTTP(&meter{ResponseWriter: w, bytes: &p.bytes}, r)
-	})}
-	go func() { _ = p.server.Serve(listener) }()
-	return p, nil
+	})
+	var err error
+	p.server, p.address, err = harness.Serve(ctx, "127.0.0.1:0", handler)
+	return p, err
 }
 
 // setTarget sets the address of artifacts, as host and port.

@@ -11,6 +11,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // rest is the interval of HelmReleases in phases that do not measure it.
@@ -25,7 +26,7 @@ func (l load) rest() time.Duration {
 func (b *bench) drift() step {
 	var t *harness.Tampering
 	return b.tampering(phaseDrift, &t, func(ctx context.Context) (err error) {
-		t, err = b.env.Corrections(ctx, name, b.names(b.isHealthy))
+		t, err = b.Env.Corrections(ctx, name, b.names(b.isHealthy))
 		return err
 	}, func(context.Context) error { return nil })
 }
@@ -37,7 +38,7 @@ func (b *bench) warn() step {
 		if err := b.onlyWarn(ctx); err != nil {
 			return err
 		}
-		t, err = b.env.Reports(ctx, name, b.names(b.isHealthy))
+		t, err = b.Env.Reports(ctx, name, b.names(b.isHealthy))
 		return err
 	}, func(ctx context.Context) error { return t.Unwritten(ctx) })
 	s.omit = func() string {
@@ -60,7 +61,7 @@ func (b *bench) tampering(phaseName string, t **harness.Tampering, before, after
 				return errors.Join(err, errors.New("not as awaited: "+(*t).Left()))
 			}
 			if left := (*t).Left(); left != "" {
-				say("not as awaited %s after the last change: %s", driftPatience, left)
+				frame.Say("not as awaited %s after the last change: %s", driftPatience, left)
 			}
 			return nil
 		},
@@ -89,5 +90,5 @@ func (b *bench) onlyWarn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pause(ctx, settle)
+	return frame.Pause(ctx, settle)
 }

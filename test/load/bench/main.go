@@ -13,22 +13,22 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // settings are the options of the measurement; a load has the measured parameters.
 type settings struct {
-	bin        string
-	controller string
-	args       string
-	idle       time.Duration
-	limit      time.Duration
-	audit      bool
-	json       string
-	check      bool
+	frame.Settings
+
+	idle  time.Duration
+	limit time.Duration
+	audit bool
+	json  string
+	check bool
 }
 
 // Run measures, or compares earlier results.
@@ -51,40 +51,37 @@ func Run(ctx context.Context, args []string) error {
 func parse(args []string) (settings, []load, error) {
 	var s settings
 	var l load
-	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	flags.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
-	flags.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
-	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
-	flags.DurationVar(&s.idle, "idle", time.Minute, "how long to measure without doing anything")
-	flags.DurationVar(&s.limit, "limit", 15*time.Minute, "how long a phase may take")
-	flags.BoolVar(&s.audit, "audit", true, "enable the API server's audit log, which is needed to count requests by resource")
-	flags.StringVar(&s.json, "json", "", "`file` to write the results to, besides the table")
-	flags.BoolVar(&s.check, "check", false, "fail if a figure is over its ceiling")
-	flags.IntVar(&l.Releases, "n", 100, "`number` of HelmReleases")
-	concurrent := flags.String("concurrent", "10", "the controller's --concurrent; several `numbers`, separated by commas, make several sessions")
-	flags.BoolVar(&l.Drift, "drift-detection", false, "enable drift detection in the HelmReleases, and measure how soon drift is corrected or reported")
-	flags.BoolVar(&l.Policy, "policy", false, "add a ClusterReleasePolicy that selects all HelmReleases and demands nothing")
-	flags.IntVar(&l.CRDs, "crds", 0, "`number` of further CRDs")
-	flags.IntVar(&l.Unready, "unready", 0, "`percent` of the releases that never become ready")
-	flags.DurationVar(&l.UnreadyTimeout.Duration, "unready-timeout", 2*time.Minute, "how long Helm waits for those")
-	flags.IntVar(&l.Charts, "charts", 1, "`number` of charts that the releases share")
-	size := flags.String("chart-size", "", "`bytes` of text in each chart besides its templates, with a unit like MB")
-	flags.DurationVar(&l.Interval.Duration, "interval", 0, "also measure reconciliations at this interval")
-	which := flags.String("suite", "", "all: measure this load and harder ones, one after the other; page: measure the web page")
-	_ = flags.Parse(args)
-
-	numbers, err := parseNumbers(*concurrent)
+	var concurrent, size, which string
+	err := s.Parse("bench", args, func(flags *flag.FlagSet) {
+		flags.DurationVar(&s.idle, "idle", time.Minute, "how long to measure without doing anything")
+		flags.DurationVar(&s.limit, "limit", 15*time.Minute, "how long a phase may take")
+		flags.BoolVar(&s.audit, "audit", true, "enable the API server's audit log, which is needed to count requests by resource")
+		flags.StringVar(&s.json, "json", "", "`file` to write the results to, besides the table")
+		flags.BoolVar(&s.check, "check", false, "fail if a figure is over its ceiling")
+		flags.IntVar(&l.Releases, "n", 100, "`number` of HelmReleases")
+		flags.StringVar(&concurrent, "concurrent", "10", "the controller's --concurrent; several `numbers`, separated by commas, make several sessions")
+		flags.BoolVar(&l.Drift, "drift-detection", false, "enable drift detection in the HelmReleases, and measure how soon drift is corrected or reported")
+		flags.BoolVar(&l.Policy, "policy", false, "add a ClusterReleasePolicy that selects all HelmReleases and demands nothing")
+		flags.IntVar(&l.CRDs, "crds", 0, "`number` of further CRDs")
+		flags.IntVar(&l.Unready, "unready", 0, "`percent` of the releases that never become ready")
+		flags.DurationVar(&l.UnreadyTimeout.Duration, "unready-timeout", 2*time.Minute, "how long Helm waits for those")
+		flags.IntVar(&l.Charts, "charts", 1, "`number` of charts that the releases share")
+		flags.StringVar(&size, "chart-size", "", "`bytes` of text in each chart besides its templates, with a unit like MB")
+		flags.DurationVar(&l.Interval.Duration, "interval", 0, "also measure reconciliations at this interval")
+		flags.StringVar(&which, "suite", "", "all: measure this load and harder ones, one after the other; page: measure the web page")
+	})
 	if err != nil {
-		return s, nil, fmt.Errorf("-concurrent=%s: %w", *concurrent, err)
+		return s, nil, err
 	}
-	if l.Padding, err = parseSize(*size); err != nil {
-		return s, nil, fmt.Errorf("-chart-size=%s: %w", *size, err)
+	numbers, err := parseNumbers(concurrent)
+	if err != nil {
+		return s, nil, fmt.Errorf("-concurrent=%s: %w", concurrent, err)
 	}
-	if *which != "" && *which != "all" && *which != "page" {
-		return s, nil, fmt.Errorf("-suite=%s: all, page, or nothing", *which)
+	if l.Padding, err = parseSize(size); err != nil {
+		return s, nil, fmt.Errorf("-chart-size=%s: %w", size, err)
 	}
-	if flags.NArg() > 0 {
-		return s, nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	if which != "" && which != "all" && which != "page" {
+		return s, nil, fmt.Errorf("-suite=%s: all, page, or nothing", which)
 	}
 	if l.Unready == 0 {
 		l.UnreadyTimeout.Duration = 0
@@ -92,7 +89,7 @@ func parse(args []string) (settings, []load, error) {
 	var loads []load
 	for _, n := range numbers {
 		l.Concurrent = n
-		switch *which {
+		switch which {
 		case "all":
 			loads = append(loads, suite(l, s.check)...)
 		case "page":
@@ -110,7 +107,7 @@ func run(ctx context.Context, s settings, loads []load) error {
 	var sessions []session
 	tooMuch := 0
 	for i, l := range loads {
-		say("session %d of %d: %s", i+1, len(loads), l.text())
+		frame.Say("session %d of %d: %s", i+1, len(loads), l.text())
 		done, err := measure(ctx, s, l)
 		if err != nil {
 			return err
@@ -144,18 +141,16 @@ func write(path string, sessions []session) error {
 }
 
 // measure runs one session on its own control plane.
-func measure(ctx context.Context, s settings, l load) (_ *session, err error) {
-	dir, err := filepath.Abs(filepath.Join("bin", "bench", strconv.Itoa(os.Getpid())))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b, err := start(ctx, s, l, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, b.stop(ctx)) }()
-	return b.run(ctx)
+func measure(ctx context.Context, s settings, l load) (done *session, err error) {
+	err = frame.Run(ctx, "bench", &s.Settings, func(ctx context.Context, w *frame.World) error {
+		b, err := start(ctx, s, l, w)
+		if err != nil {
+			return err
+		}
+		done, err = b.run(ctx)
+		return err
+	})
+	return done, err
 }
 
 // parseNumbers reads positive numbers that are separated by commas.
@@ -172,8 +167,4 @@ func parseNumbers(text string) ([]int, error) {
 		numbers = append(numbers, n)
 	}
 	return numbers, nil
-}
-
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

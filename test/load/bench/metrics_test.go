@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 func serveText(t *testing.T, text string) *httptest.Server {
@@ -33,7 +35,8 @@ workqueue_depth{controller="helmrelease",name="helmrelease",priority="0"} 5
 workqueue_depth{controller="helmrelease",name="helmrelease",priority="-100"} 6
 workqueue_depth{controller="helmchart",name="helmchart",priority=""} 100
 `)
-	f, err := controllerFigures(t.Context(), strings.TrimPrefix(server.URL, "http://"))
+	m, err := harness.Scrape(t.Context(), server.Client(), server.URL)
+	f := figuresOf(m)
 	if err != nil || f.total() != 163 || !maps.Equal(f.sent, map[string]int{"GET": 13, "PATCH": 150}) {
 		t.Errorf("%d requests, %v, %v", f.total(), f.sent, err)
 	}
@@ -51,24 +54,6 @@ apiserver_response_sizes_sum{component="apiserver",group="",resource="pods",verb
 `)
 	if n, err := secretBytes(t.Context(), server.Client(), server.URL); err != nil || n != 120 {
 		t.Errorf("%d bytes, %v", n, err)
-	}
-}
-
-func TestSamples(t *testing.T) {
-	samples, err := parseMetrics(strings.NewReader("# HELP a b\na{x=\"} \\\"1\\\\\",y=\"\"} 2 1700000000\na 3\nab 4\nb 5\n"), "a", "b")
-	if err != nil || len(samples) != 3 {
-		t.Fatalf("%v, %v", samples, err)
-	}
-	if s := samples[0]; s.value != 2 || !maps.Equal(s.labels, map[string]string{"x": "} \"1\\", "y": ""}) {
-		t.Errorf("%+v", s)
-	}
-	if samples[1].value != 3 || samples[2].value != 5 || samples[2].name != "b" {
-		t.Errorf("%+v", samples[1:])
-	}
-	for _, bad := range []string{"a{x=1} 2\n", "a{x=\"1\"}\n", "a \n", "a b\n"} {
-		if samples, err := parseMetrics(strings.NewReader(bad), "a"); err == nil {
-			t.Errorf("%q: %v", bad, samples)
-		}
 	}
 }
 

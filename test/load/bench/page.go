@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // The phases of the suite for the web page.
@@ -45,8 +47,8 @@ func pageSuite(base load) load {
 }
 
 // pageFlags are the flags of the controller that serve the page.
-func pageFlags(address string) []string {
-	return []string{"--ui-addr=" + address, "--ui-anonymous-user=" + pageUser}
+func pageFlags() []string {
+	return []string{"--ui-addr=" + net.JoinHostPort(harness.PageHost, "0"), "--ui-anonymous-user=" + pageUser}
 }
 
 // pageSteps measure the page with a stable set of releases.
@@ -65,7 +67,7 @@ func (b *bench) pageSteps() []step {
 	}
 	return []step{
 		install,
-		{name: phaseClosed, do: func(ctx context.Context) error { return pause(ctx, b.idle) }},
+		{name: phaseClosed, do: func(ctx context.Context) error { return frame.Pause(ctx, b.idle) }},
 		b.view(phaseOverview, "/"),
 		b.view(phaseFilter, "/?namespace="+name+"&state=Ready"),
 		b.view(phaseSearch, "/?q=bench-0042"),
@@ -78,7 +80,7 @@ func (b *bench) pageSteps() []step {
 // take longer than reconciliations.
 func (b *bench) awaitSilence(ctx context.Context) error {
 	for last := -1; ; {
-		f, err := controllerFigures(ctx, b.metrics)
+		f, err := b.figures(ctx)
 		if err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func (b *bench) awaitSilence(ctx context.Context) error {
 			return nil
 		}
 		last = f.total()
-		if err := pause(ctx, silence); err != nil {
+		if err := frame.Pause(ctx, silence); err != nil {
 			return err
 		}
 	}
@@ -94,7 +96,7 @@ func (b *bench) awaitSilence(ctx context.Context) error {
 
 // grant lets the user of the page see everything.
 func (b *bench) grant(ctx context.Context) error {
-	return b.env.Client.Create(ctx, &rbacv1.ClusterRoleBinding{
+	return b.Env.Client.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: pageUser},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: pageUser}},

@@ -9,13 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,14 +19,12 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
 	// name is the name of the namespace, and the prefix of charts and their sources.
 	name = "bench"
-	// concurrency is the number of concurrent requests. With sequential requests a fast controller
-	// would be idle in between.
-	concurrency = 10
 	// shownLogLines is how much of the controller's log an error quotes.
 	shownLogLines = 25
 	// paddingFile is the size of one of the files that make a chart large.
@@ -39,13 +33,13 @@ const (
 
 // prepare pushes the charts and makes the sources of all releases.
 func (b *bench) prepare(ctx context.Context) error {
-	if err := b.env.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+	if err := frame.Namespaces(ctx, b.Env, name); err != nil {
 		return err
 	}
 	if b.Policy {
 		all := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		all.Spec.Approval = v1alpha1.ApprovalNever
-		if err := b.env.Client.Create(ctx, all); err != nil {
+		if err := b.Env.Client.Create(ctx, all); err != nil {
 			return err
 		}
 	}
@@ -54,31 +48,11 @@ func (b *bench) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		repository := &sourcev1.OCIRepository{
-			ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: b.chartName(i)},
-			Spec: sourcev1.OCIRepositorySpec{
-				URL: "oci://" + b.env.Registry.Address + "/charts/" + b.chartName(i), Insecure: true,
-				Reference: &sourcev1.OCIRepositoryRef{Tag: version}, Interval: metav1.Duration{Duration: longInterval},
-			},
-		}
-		if err := b.env.Client.Create(ctx, repository); err != nil {
+		if err := b.Env.Client.Create(ctx, b.Source(name, b.chartName(i), b.chartName(i), version)); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return b.env.Until(ctx, "the charts", func() (string, bool) {
-		var list sourcev1.OCIRepositoryList
-		if err := b.env.Client.List(ctx, &list, client.InNamespace(name)); err != nil {
-			return err.Error(), false
-		}
-		for _, item := range list.Items {
-			if !apimeta.IsStatusConditionTrue(item.Status.Conditions, helmv2.ConditionReady) {
-				return fmt.Sprint(item.Name, item.Status.Conditions), false
-			}
-		}
-		return "", len(list.Items) == b.Charts
-	})
+	return b.AwaitSources(ctx, name, b.Charts)
 }
 
 // push packs a chart and pushes it; it returns its version.
@@ -94,12 +68,9 @@ func (b *bench) push(ctx context.Context, i int) (string, error) {
 		harness.AddFile(chart, fmt.Sprintf("files/%03d.txt", n), text[:size])
 		text = text[size:]
 	}
-	archive, err := harness.Pack(chart)
-	if err != nil {
-		return "", err
-	}
+	archive, err := b.Publish(ctx, chart)
 	b.session.ArtifactBytes = len(archive)
-	return chart.Metadata.Version, b.env.Registry.PushChart(ctx, "charts", archive)
+	return chart.Metadata.Version, err
 }
 
 // chartName is the plain name if there is only one chart.
@@ -153,11 +124,11 @@ func (b *bench) release(i int) *helmv2.HelmRelease {
 func releaseName(i int) string { return fmt.Sprintf("bench-%05d", i) }
 
 func (b *bench) create(ctx context.Context) error {
-	return b.each(ctx, func(ctx context.Context, i int) error { return b.env.Client.Create(ctx, b.release(i)) })
+	return b.each(ctx, func(ctx context.Context, i int) error { return b.Env.Client.Create(ctx, b.release(i)) })
 }
 
 func (b *bench) patch(ctx context.Context, i int, patch string) error {
-	return b.env.Client.Patch(ctx, b.release(i), client.RawPatch(types.MergePatchType, json.RawMessage(patch)))
+	return b.Env.Client.Patch(ctx, b.release(i), client.RawPatch(types.MergePatchType, json.RawMessage(patch)))
 }
 
 func (b *bench) patchAll(ctx context.Context, patch string) error {
@@ -165,20 +136,15 @@ func (b *bench) patchAll(ctx context.Context, patch string) error {
 }
 
 func (b *bench) deleteAll(ctx context.Context) error {
-	return b.each(ctx, func(ctx context.Context, i int) error { return b.env.Client.Delete(ctx, b.release(i)) })
+	return b.each(ctx, func(ctx context.Context, i int) error { return b.Env.Client.Delete(ctx, b.release(i)) })
 }
 
 // each calls do for all releases, several at a time.
 func (b *bench) each(ctx context.Context, do func(context.Context, int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	for i := range b.Releases {
-		group.Go(func() error {
-			if err := do(ctx, i); err != nil {
-				return fmt.Errorf("HelmRelease %s: %w", releaseName(i), err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
+	return frame.Times(ctx, frame.Concurrency, b.Releases, func(ctx context.Context, i int) error {
+		if err := do(ctx, i); err != nil {
+			return fmt.Errorf("HelmRelease %s: %w", releaseName(i), err)
+		}
+		return nil
+	})
 }

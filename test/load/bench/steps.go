@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // The phases of a session, by their names.
@@ -60,11 +61,11 @@ func (b *bench) run(ctx context.Context) (*session, error) {
 	for _, step := range b.steps() {
 		if step.omit != nil && step.omit() != "" {
 			note := step.name + " is left out: " + step.omit()
-			say("%s", note)
+			frame.Say("%s", note)
 			b.session.Notes = append(b.session.Notes, note)
 			continue
 		}
-		say("%s", step.name)
+		frame.Say("%s", step.name)
 		p, err := b.phase(ctx, step)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)
@@ -81,7 +82,7 @@ func (b *bench) steps() []step {
 	// Steps that keep the controller's state.
 	steps := []step{b.install(), b.upgrade(), b.noOp(), {
 		name: phaseIdle,
-		do:   func(ctx context.Context) error { return pause(ctx, b.idle) }, until: b.until(releaseAt(2)),
+		do:   func(ctx context.Context) error { return frame.Pause(ctx, b.idle) }, until: b.until(releaseAt(2)),
 	}}
 	if b.Interval.Duration > 0 {
 		steps = append(steps, b.interval())
@@ -122,7 +123,7 @@ func (b *bench) install() step {
 func (b *bench) weighRevision(ctx context.Context) error {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: name, Name: "sh.helm.release.v1." + b.names(b.isHealthy)[0] + ".v1"}
-	if err := b.env.Client.Get(ctx, key, secret); err != nil {
+	if err := b.Env.Client.Get(ctx, key, secret); err != nil {
 		return err
 	}
 	b.session.RevisionBytes = len(secret.Data["release"])
@@ -173,12 +174,12 @@ func (b *bench) interval() step {
 		if err != nil {
 			return err
 		}
-		return pause(ctx, settle)
+		return frame.Pause(ctx, settle)
 	}
 	return step{
 		name:   phaseInterval,
 		before: func(ctx context.Context) error { return set(ctx, b.Interval.Duration) },
-		do:     func(ctx context.Context) error { return pause(ctx, 2*b.Interval.Duration) },
+		do:     func(ctx context.Context) error { return frame.Pause(ctx, 2*b.Interval.Duration) },
 		until: func(ctx context.Context, first readings) error {
 			return b.awaitReconciliations(ctx, first.reconciliations, b.healthy(), false)
 		},
@@ -190,8 +191,8 @@ func (b *bench) interval() step {
 func (b *bench) startUp() step {
 	return step{
 		name: phaseStartUp, restarts: true,
-		before: func(ctx context.Context) error { return b.env.Controller.Stop(ctx) },
-		do:     func(context.Context) error { return b.env.Controller.Start() },
+		before: func(ctx context.Context) error { return b.Env.Controller.Stop(ctx) },
+		do:     func(context.Context) error { return b.Env.Controller.Start() },
 		until: func(ctx context.Context, first readings) error {
 			// Those that never become ready may keep it busy.
 			if err := b.awaitReconciliations(ctx, first.reconciliations, b.healthy(), b.Unready == 0); err != nil {

@@ -7,11 +7,11 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // step is a request of an action: the nth with its key, counted from 1.
@@ -60,13 +60,8 @@ func trials(action string, runs ...[]recordedRequest) []trial {
 }
 
 // only returns the trials whose whole names match a regular expression.
-func only(all []trial, pattern string) []trial {
-	return slices.DeleteFunc(slices.Clone(all), func(t trial) bool { return !matches(pattern, t.id()) })
-}
-
-// matches reports whether a whole name matches a valid regular expression. An empty one matches all.
-func matches(pattern, name string) bool {
-	return pattern == "" || regexp.MustCompile("^(?:"+pattern+")$").MatchString(name)
+func only(all []trial, pattern *frame.Pattern) []trial {
+	return slices.DeleteFunc(slices.Clone(all), func(t trial) bool { return !pattern.Matches(t.id()) })
 }
 
 // sample returns some of the trials, which the seed chooses, about as many of each action. The

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // requests are some of an action.
@@ -31,6 +32,16 @@ func sightings() (all []recordedRequest) {
 	return all
 }
 
+// pattern returns the value of a flag with a regular expression.
+func pattern(t *testing.T, text string) *frame.Pattern {
+	t.Helper()
+	p := &frame.Pattern{}
+	if err := p.Set(text); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestTrials(t *testing.T) {
 	second := sightings()[0]
 	second.occurrence = 2
@@ -47,7 +58,7 @@ func TestTrials(t *testing.T) {
 	}{
 		{"", len(all)}, {"upgrade/PATCH/deployments/app/1/lost", 1}, {"upgrade/.*/(500|lost)", 8}, {"upgrade/PATCH", 0}, {"install/.*", 0},
 	} {
-		if got := only(all, tc.pattern); len(got) != tc.count {
+		if got := only(all, pattern(t, tc.pattern)); len(got) != tc.count {
 			t.Errorf("ONLY=%s: %d cases, want %d", tc.pattern, len(got), tc.count)
 		}
 	}
@@ -242,7 +253,7 @@ func TestParse(t *testing.T) {
 		if (err == nil) != tc.ok {
 			t.Errorf("%v: error %v", tc.args, err)
 		}
-		if err == nil && (s.seed == 0 || s.only != "" && s.mode != modeEach) {
+		if err == nil && (s.Seed == 0 || s.only.String() != "" && s.mode != modeEach) {
 			t.Errorf("%v: %+v", tc.args, s)
 		}
 	}

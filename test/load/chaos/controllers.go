@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -39,14 +40,14 @@ func election() []string {
 // replica starts a controller that reaches the API server without the proxy.
 func (c *chaos) replica(ctx context.Context, name string, args ...string) (*harness.Controller, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: replicasNamespace}}
-	if err := c.env.Client.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := c.Env.Client.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err
 	}
-	k, err := c.env.Replica(ctx, replicasNamespace, name, append([]string{"--graceful-shutdown-timeout=25s"}, args...)...)
+	k, err := c.Env.Replica(ctx, replicasNamespace, name, append([]string{"--graceful-shutdown-timeout=25s"}, args...)...)
 	if err != nil {
 		return nil, err
 	}
-	c.logs = append(c.logs, k.LogPath)
+	c.Logs = append(c.Logs, k.LogPath)
 	return k, k.Start()
 }
 
@@ -54,7 +55,7 @@ func (c *chaos) replica(ctx context.Context, name string, args ...string) (*harn
 // adds them to the running ones.
 func (c *chaos) with(ctx context.Context, do func() error) error {
 	proxied := c.controllers
-	if err := c.env.Controller.Stop(ctx); err != nil {
+	if err := c.Env.Controller.Stop(ctx); err != nil {
 		return err
 	}
 	c.controllers = nil
@@ -71,7 +72,7 @@ func (c *chaos) with(ctx context.Context, do func() error) error {
 	if err != nil {
 		return err
 	}
-	return c.env.Controller.Start()
+	return c.Env.Controller.Start()
 }
 
 // alive returns an error if a controller ended by itself, unless it is to be started again then, as
@@ -85,7 +86,7 @@ func (c *chaos) alive() error {
 		if !c.revive {
 			return err
 		}
-		say("%v; it is started again", err)
+		frame.Say("%v; it is started again", err)
 		if err := k.Start(); err != nil {
 			return err
 		}
@@ -99,13 +100,13 @@ func (c *chaos) leader(ctx context.Context, before string) (string, error) {
 	defer cancel()
 	for {
 		lease := &coordinationv1.Lease{}
-		err := c.env.Client.Get(ctx, client.ObjectKey{Namespace: replicasNamespace, Name: leaseName}, lease)
+		err := c.Env.Client.Get(ctx, client.ObjectKey{Namespace: replicasNamespace, Name: leaseName}, lease)
 		if err == nil && lease.Spec.HolderIdentity != nil {
 			if holder := *lease.Spec.HolderIdentity; holder != "" && holder != before {
 				return holder, nil
 			}
 		}
-		if paused := pause(ctx, pollEvery); paused != nil {
+		if paused := frame.Pause(ctx, pollEvery); paused != nil {
 			return "", fmt.Errorf("no other controller than %q leads: %w", before, errors.Join(paused, err))
 		}
 	}
@@ -116,7 +117,7 @@ func (c *chaos) ended(ctx context.Context, k *harness.Controller) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
 	defer cancel()
 	for k.Ended() == nil {
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := frame.Pause(ctx, pollEvery); err != nil {
 			return fmt.Errorf("a controller that lost its lease does not end: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -43,14 +44,14 @@ func (c *chaos) eachMode(ctx context.Context) ([]outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := only(all, c.only)
+	chosen := only(all, &c.only)
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no case matches ONLY=%s; a case is one of these followed by /%s or another way to fail:\n%s", c.only, faultproxy.Internal, keys(all))
+		return nil, fmt.Errorf("no case matches ONLY=%s; a case is one of these followed by /%s or another way to fail:\n%s", &c.only, faultproxy.Internal, keys(all))
 	}
 	if c.sample > 0 {
-		chosen = sample(chosen, c.sample, c.seed)
+		chosen = sample(chosen, c.sample, c.Seed)
 	}
-	say("%d cases of %d, %d at a time", len(chosen), len(all), c.parallel)
+	frame.Say("%d cases of %d, %d at a time", len(chosen), len(all), c.parallel)
 	var together, alone []trial
 	for _, t := range order(chosen) {
 		if t.alone {
@@ -67,21 +68,21 @@ func (c *chaos) eachMode(ctx context.Context) ([]outcome, error) {
 		defer mu.Unlock()
 		outcomes = append(outcomes, o)
 		if n := len(outcomes); n%50 == 0 {
-			say("%d of %d cases are done", n, len(chosen))
+			frame.Say("%d of %d cases are done", n, len(chosen))
 		}
 		return err
 	}
-	if err := each(ctx, c.parallel, together, play); err != nil {
+	if err := frame.Each(ctx, c.parallel, together, play); err != nil {
 		return outcomes, err
 	}
-	return outcomes, each(ctx, 1, alone, play)
+	return outcomes, frame.Each(ctx, 1, alone, play)
 }
 
 // learn runs all selected actions without faults, and returns the cases for their requests. The
 // short form runs each action once, all concurrently, and so does not record requests without a
 // namespace.
 func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
-	say("learning the requests of each action")
+	frame.Say("learning the requests of each action")
 	asked := slices.DeleteFunc(actions(), func(a action) bool { return !c.wants(a) })
 	parallel, times := 1, learnings
 	if c.short {
@@ -89,7 +90,7 @@ func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
 	}
 	var mu sync.Mutex
 	var all []trial
-	err := each(ctx, parallel, asked, func(ctx context.Context, a action) error {
+	err := frame.Each(ctx, parallel, asked, func(ctx context.Context, a action) error {
 		runs := make([][]recordedRequest, times)
 		for i := range runs {
 			seen, err := c.rehearse(ctx, a, names.namespace())
@@ -99,7 +100,7 @@ func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
 			runs[i] = seen
 		}
 		found := trials(a.name, runs...)
-		say("%s: %d requests, %d cases", a.name, len(runs[0]), len(found))
+		frame.Say("%s: %d requests, %d cases", a.name, len(runs[0]), len(found))
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, found...)
@@ -111,7 +112,7 @@ func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
 // wants reports whether an action is selected. It is not if ONLY begins with the name of another
 // one.
 func (c *chaos) wants(a action) bool {
-	first, _, _ := strings.Cut(c.only, "/")
+	first, _, _ := strings.Cut(c.only.String(), "/")
 	return !slices.ContainsFunc(actions(), func(other action) bool { return other.name == first }) || a.name == first
 }
 
@@ -156,13 +157,13 @@ func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (
 	o := outcome{
 		id: t.id(), groups: []string{a.name, string(t.fault)}, repeat: fmt.Sprintf("MODE=each ONLY='%s'", t.id()),
 	}
-	if err := c.namespaces(ctx, namespace); err != nil {
+	if err := frame.Namespaces(ctx, c.Env, namespace); err != nil {
 		return o, err
 	}
 	hr := helmRelease(namespace, inputs{Message: "one"}, a.configure)
 	c.injector.watch(namespace, nil)
 	if a.installed {
-		if err := c.env.Client.Create(ctx, hr); err != nil {
+		if err := c.Env.Client.Create(ctx, hr); err != nil {
 			return o, err
 		}
 		if err := c.prepared(ctx, namespace); err != nil {
@@ -175,7 +176,7 @@ func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (
 	}
 	c.injector.watch(namespace, arm)
 	began := time.Now()
-	if err := a.do(ctx, c.env.Client, hr); err != nil {
+	if err := a.do(ctx, c.Env.Client, hr); err != nil {
 		return o, err
 	}
 	f, err := c.settle(ctx, a, t.fault, namespace, began, &o)
@@ -186,7 +187,7 @@ func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (
 	if a.want.gone && !f.exists {
 		return o, nil
 	}
-	return o, suspend(ctx, c.env.Client, hr)
+	return o, suspend(ctx, c.Env.Client, hr)
 }
 
 // prepared waits until a release is installed and the controller is idle.
@@ -201,7 +202,7 @@ func (c *chaos) prepared(ctx context.Context, namespace string) error {
 		if installedOnce().settled(&f) && time.Since(c.injector.state(namespace).last) > lull {
 			return nil
 		}
-		if pause(ctx, pollEvery) != nil {
+		if frame.Pause(ctx, pollEvery) != nil {
 			return fmt.Errorf("namespace %s: the release is not installed, although no request failed: %s: %s", namespace, f.reason, f.text)
 		}
 	}
@@ -214,7 +215,7 @@ func (c *chaos) settle(ctx context.Context, a action, fault faultproxy.Fault, na
 	for {
 		f, err := c.observer.facts(namespace)
 		if err == nil {
-			err = c.env.Controller.Ended()
+			err = c.Env.Controller.Ended()
 		}
 		if err != nil {
 			return f, err
@@ -228,7 +229,7 @@ func (c *chaos) settle(ctx context.Context, a action, fault faultproxy.Fault, na
 		if c.over(a, fault, c.injector.state(namespace), began, since, o) {
 			return f, nil
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := frame.Pause(ctx, pollEvery); err != nil {
 			return f, err
 		}
 	}

@@ -168,10 +168,10 @@ func TestLate(t *testing.T) {
 
 func TestOnlyFaults(t *testing.T) {
 	all := (&chaos{settings: settings{outages: 1}}).faults()
-	for pattern, want := range map[string]int{"": 4, "lease lost": 1, "API server.*": 2, "API server": -1, unreachable: 0, ".*": 4} {
-		chosen, err := onlyFaults(all, pattern)
+	for only, want := range map[string]int{"": 4, "lease lost": 1, "API server.*": 2, "API server": -1, unreachable: 0, ".*": 4} {
+		chosen, err := onlyFaults(all, pattern(t, only))
 		if err != nil != (want < 0) || len(chosen) != max(0, want) {
-			t.Errorf("ONLY=%s: %d faults, want %d; error %v", pattern, len(chosen), want, err)
+			t.Errorf("ONLY=%s: %d faults, want %d; error %v", only, len(chosen), want, err)
 		}
 	}
 }

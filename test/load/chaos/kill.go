@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -63,7 +65,7 @@ func inputsOf(random *rand.Rand, n int, message string) inputs {
 
 // killMode ends the controller at random moments while releases change.
 func (c *chaos) killMode(ctx context.Context) (outcomes []outcome, err error) {
-	repeat := fmt.Sprintf("MODE=kill SEED=%d KILLS=%d TERMS=%d RELEASES=%d", c.seed, c.kills, c.terms, c.size(interruptedReleases))
+	repeat := fmt.Sprintf("MODE=kill SEED=%d KILLS=%d TERMS=%d RELEASES=%d", c.Seed, c.kills, c.terms, c.size(interruptedReleases))
 	all, err := c.fleet(ctx, "kill", c.size(interruptedReleases), repeat)
 	if err != nil {
 		return nil, err
@@ -95,9 +97,9 @@ func (c *chaos) killing(ctx context.Context, all []*member) (faults []window, er
 	group.Go(func() error { return c.flow(ctx, all, over) })
 	group.Go(func() error {
 		defer close(over)
-		ends := moments(c.seed, c.kills, c.terms)
+		ends := moments(c.Seed, c.kills, c.terms)
 		for i, m := range ends {
-			if err := pause(ctx, m.after); err != nil {
+			if err := frame.Pause(ctx, m.after); err != nil {
 				return err
 			}
 			if err := c.alive(); err != nil {
@@ -108,7 +110,7 @@ func (c *chaos) killing(ctx context.Context, all []*member) (faults []window, er
 				return err
 			}
 			if faults = append(faults, w); len(faults)%20 == 0 {
-				say("%d of %d processes have ended", i+1, len(ends))
+				frame.Say("%d of %d processes have ended", i+1, len(ends))
 			}
 		}
 		return nil
@@ -119,7 +121,7 @@ func (c *chaos) killing(ctx context.Context, all []*member) (faults []window, er
 // flow changes releases at random until it is over. A third exists at once, the others follow in
 // between, and all exist in the end.
 func (c *chaos) flow(ctx context.Context, all []*member, over <-chan struct{}) error {
-	random := rand.New(rand.NewPCG(c.seed, 3))
+	random := rand.New(rand.NewPCG(c.Seed, 3))
 	change := func(i int) error {
 		m := all[i]
 		return c.push(ctx, m, inputsOf(random, i, fmt.Sprint("change-", len(m.commits)+1)))
@@ -164,8 +166,8 @@ func (c *chaos) push(ctx context.Context, m *member, in inputs) error {
 		sent := time.Now()
 		var err error
 		if len(m.commits) > 0 {
-			err = setInputs(ctx, c.env.Client, hr, in)
-		} else if err = c.env.Client.Create(ctx, hr); apierrors.IsAlreadyExists(err) {
+			err = setInputs(ctx, c.Env.Client, hr, in)
+		} else if err = c.Env.Client.Create(ctx, hr); apierrors.IsAlreadyExists(err) {
 			// The answer of an earlier request was lost.
 			err = nil
 		}
@@ -173,7 +175,7 @@ func (c *chaos) push(ctx context.Context, m *member, in inputs) error {
 			m.commits, m.since = append(m.commits, commit{message: in.Message, at: sent}), time.Time{}
 			return nil
 		}
-		if paused := pause(ctx, pollEvery); paused != nil {
+		if paused := frame.Pause(ctx, pollEvery); paused != nil {
 			return errors.Join(paused, err)
 		}
 	}
@@ -210,7 +212,7 @@ func (c *chaos) concludeInterrupted(ctx context.Context, all []*member, faults [
 		outcomes = append(outcomes, m.outcome)
 		c.injector.forget(m.namespace)
 	}
-	return outcomes, each(ctx, concurrency, all, func(ctx context.Context, m *member) error {
-		return suspend(ctx, c.env.Client, helmRelease(m.namespace, inputs{}, nil))
+	return outcomes, frame.Each(ctx, frame.Concurrency, all, func(ctx context.Context, m *member) error {
+		return suspend(ctx, c.Env.Client, helmRelease(m.namespace, inputs{}, nil))
 	})
 }

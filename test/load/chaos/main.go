@@ -12,13 +12,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -32,13 +29,11 @@ func modeNames() []string { return []string{modeEach, modeRandom, modeOutage, mo
 
 // settings are those of a run.
 type settings struct {
-	bin        string
-	controller string
-	args       string
+	frame.Settings
+
 	concurrent int
-	seed       uint64
 	mode       string
-	only       string
+	only       frame.Pattern
 	sample     int
 	parallel   int
 	rounds     int
@@ -55,50 +50,42 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, s)
+	return frame.Run(ctx, "chaos", &s.Settings, func(ctx context.Context, w *frame.World) error { return run(ctx, s, w) })
 }
 
 func parse(args []string) (settings, error) {
 	var s settings
-	flags := flag.NewFlagSet("chaos", flag.ExitOnError)
-	flags.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
-	flags.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
-	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
-	flags.IntVar(&s.concurrent, "concurrent", 100, "the controller's --concurrent; more than there are cases side by side, so that none waits for another")
-	flags.Uint64Var(&s.seed, "seed", 0, "`number` that faults depend on; 0 takes another one every time")
-	flags.StringVar(&s.mode, "mode", "", "each, random, outage or kill; all of them if empty")
-	flags.StringVar(&s.only, "only", "", "regular `expression` that the names of the cases of mode each, or of the faults of mode outage, have to match as a whole")
-	flags.IntVar(&s.sample, "sample", 0, "`number` of cases of mode each to choose by the seed; 0 takes all")
-	flags.IntVar(&s.parallel, "parallel", 20, "`number` of cases of mode each that run side by side")
-	flags.IntVar(&s.rounds, "rounds", 6, "`number` of rounds of mode random")
-	flags.IntVar(&s.releases, "releases", 0, "`number` of releases of the modes random, kill and outage; 0 takes 20 for the first and 50 for the others")
-	flags.IntVar(&s.kills, "kills", 100, "`number` of times that mode kill ends the controller by SIGKILL")
-	flags.IntVar(&s.terms, "terms", 20, "`number` of times that mode kill ends the controller by SIGTERM")
-	flags.IntVar(&s.outages, "outages", 10, "`number` of times that mode outage kills the API server, and that it takes the lease away")
-	flags.BoolVar(&s.short, "short", false, "a part of everything that takes less than five minutes")
-	_ = flags.Parse(args)
+	err := s.Parse("chaos", args, func(flags *flag.FlagSet) {
+		s.SeedVar(flags)
+		flags.IntVar(&s.concurrent, "concurrent", 100, "the controller's --concurrent; more than there are cases side by side, so that none waits for another")
+		flags.StringVar(&s.mode, "mode", "", "each, random, outage or kill; all of them if empty")
+		flags.Var(&s.only, "only", "regular `expression` that the names of the cases of mode each, or of the faults of mode outage, have to match as a whole")
+		flags.IntVar(&s.sample, "sample", 0, "`number` of cases of mode each to choose by the seed; 0 takes all")
+		flags.IntVar(&s.parallel, "parallel", 20, "`number` of cases of mode each that run side by side")
+		flags.IntVar(&s.rounds, "rounds", 6, "`number` of rounds of mode random")
+		flags.IntVar(&s.releases, "releases", 0, "`number` of releases of the modes random, kill and outage; 0 takes 20 for the first and 50 for the others")
+		flags.IntVar(&s.kills, "kills", 100, "`number` of times that mode kill ends the controller by SIGKILL")
+		flags.IntVar(&s.terms, "terms", 20, "`number` of times that mode kill ends the controller by SIGTERM")
+		flags.IntVar(&s.outages, "outages", 10, "`number` of times that mode outage kills the API server, and that it takes the lease away")
+		flags.BoolVar(&s.short, "short", false, "a part of everything that takes less than five minutes")
+	})
 	if s.short {
 		s.sample, s.rounds, s.releases = shortSample, shortRounds, shortReleases
 		s.kills, s.terms, s.outages = shortKills, shortTerms, shortOutages
 	}
-	if s.seed == 0 {
-		s.seed = uint64(time.Now().UnixNano())
-	}
-	if s.mode == "" && s.only != "" {
+	only := s.only.String() != ""
+	if s.mode == "" && only {
 		s.mode = modeEach
 	}
-	if _, err := regexp.Compile(s.only); err != nil {
-		return s, fmt.Errorf("ONLY=%s: %w", s.only, err)
-	}
 	switch {
+	case err != nil:
+		return s, err
 	case s.mode != "" && !slices.Contains(modeNames(), s.mode):
 		return s, fmt.Errorf("MODE=%s: one of %v, or nothing for all", s.mode, modeNames())
-	case s.only != "" && s.mode != modeEach && s.mode != modeOutage:
+	case only && s.mode != modeEach && s.mode != modeOutage:
 		return s, fmt.Errorf("ONLY is for MODE=each and MODE=outage")
 	case s.concurrent < 1 || s.parallel < 1 || s.rounds < 1 || s.outages < 1 || s.releases < 0 || s.sample < 0 || s.kills < 0 || s.terms < 0:
 		return s, errors.New("numbers must be positive")
-	case flags.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	return s, nil
 }
@@ -121,50 +108,25 @@ func (s settings) size(number int) int {
 	return number
 }
 
-func run(ctx context.Context, s settings) (err error) {
-	dir, err := filepath.Abs(filepath.Join("bin", "chaos", strconv.Itoa(os.Getpid())))
+func run(ctx context.Context, s settings, w *frame.World) error {
+	frame.Say("seed %d", s.Seed)
+	c, err := start(ctx, s, w)
 	if err != nil {
 		return err
 	}
-	say("seed %d", s.seed)
-	c, err := start(ctx, s, dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.stop(ctx)) }()
 	began := time.Now()
 	outcomes, err := c.modes(ctx)
-	fmt.Printf("%s\n\nseed %d, %s\n", failures(outcomes), s.seed, time.Since(began).Round(time.Second))
+	fmt.Printf("%s\n\nseed %d, %s\n", failures(outcomes), s.Seed, time.Since(began).Round(time.Second))
 	bad := 0
 	for _, o := range outcomes {
 		if o.bad() {
 			bad++
 		}
 	}
-	if err == nil && bad == 0 {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err == nil {
+	if err == nil && bad > 0 {
 		err = fmt.Errorf("%d of %d cases went wrong", bad, len(outcomes))
 	}
-	return fmt.Errorf("%w; seed %d; the controller's log: %s", err, s.seed, c.keepLogs(dir))
-}
-
-// keepLogs moves the logs of all controllers out of a directory that will be removed. It returns
-// the new paths.
-func (c *chaos) keepLogs(dir string) string {
-	var all []string
-	for _, path := range append([]string{c.env.Controller.LogPath}, c.logs...) {
-		kept := dir + "-failed-" + filepath.Base(path)
-		if err := os.Rename(path, kept); err != nil {
-			kept = err.Error()
-		}
-		all = append(all, kept)
-	}
-	return strings.Join(all, ", ")
+	return err
 }
 
 // modes runs the selected modes, and prints a table for each.
@@ -184,7 +146,7 @@ func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
 		if c.mode != "" && c.mode != m.name {
 			continue
 		}
-		say("%s", m.title)
+		frame.Say("%s", m.title)
 		outcomes, err := m.run(ctx)
 		all = append(all, outcomes...)
 		// Results before an error are printed too.
@@ -196,8 +158,4 @@ func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
 		}
 	}
 	return all, nil
-}
-
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

@@ -31,6 +31,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -66,7 +67,7 @@ type persistent struct{ http.RoundTripper }
 func (p persistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	for {
 		response, err := p.RoundTripper.RoundTrip(r)
-		if err == nil || r.Method != http.MethodGet || pause(r.Context(), pollEvery) != nil {
+		if err == nil || r.Method != http.MethodGet || frame.Pause(r.Context(), pollEvery) != nil {
 			return response, err
 		}
 	}
@@ -152,7 +153,7 @@ func (o *observer) caughtUp(ctx context.Context, c client.Client, namespace stri
 		if err != nil || len(f.jobs) > len(before.jobs) && len(f.markers) > len(before.markers) {
 			return err
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := frame.Pause(ctx, pollEvery); err != nil {
 			return fmt.Errorf("the watches do not resume: %w", err)
 		}
 	}

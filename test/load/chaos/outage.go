@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -73,9 +74,9 @@ func (c *chaos) faults() []fault {
 
 // onlyFaults returns the faults whose whole names match a regular expression. It is an error if no
 // name of mode outage matches.
-func onlyFaults(all []fault, pattern string) ([]fault, error) {
-	chosen := slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return !matches(pattern, f.name) })
-	if len(chosen) > 0 || matches(pattern, unreachable) {
+func onlyFaults(all []fault, pattern *frame.Pattern) ([]fault, error) {
+	chosen := slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return !pattern.Matches(f.name) })
+	if len(chosen) > 0 || pattern.Matches(unreachable) {
 		return chosen, nil
 	}
 	names := []string{unreachable}
@@ -93,12 +94,12 @@ func hookRunners() []string {
 
 // faultsMode has each kind of outage occur in the middle of changes.
 func (c *chaos) faultsMode(ctx context.Context) (outcomes []outcome, err error) {
-	chosen, err := onlyFaults(c.faults(), c.only)
+	chosen, err := onlyFaults(c.faults(), &c.only)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range chosen {
-		say("%s, %d times", f.name, f.times)
+		frame.Say("%s, %d times", f.name, f.times)
 		some, err := c.faultMode(ctx, f)
 		outcomes = append(outcomes, some...)
 		if err != nil {
@@ -110,7 +111,7 @@ func (c *chaos) faultsMode(ctx context.Context) (outcomes []outcome, err error) 
 
 // faultMode has one kind of outage occur.
 func (c *chaos) faultMode(ctx context.Context, f fault) (outcomes []outcome, err error) {
-	all, err := c.fleet(ctx, f.namespace, c.size(interruptedReleases), fmt.Sprintf("MODE=outage SEED=%d OUTAGES=%d RELEASES=%d", c.seed, c.outages, c.size(interruptedReleases)))
+	all, err := c.fleet(ctx, f.namespace, c.size(interruptedReleases), fmt.Sprintf("MODE=outage SEED=%d OUTAGES=%d RELEASES=%d", c.Seed, c.outages, c.size(interruptedReleases)))
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (c *chaos) faultMode(ctx context.Context, f fault) (outcomes []outcome, err
 		if err := c.replicas(ctx, f); err != nil {
 			return err
 		}
-		random := rand.New(rand.NewPCG(c.seed, 4))
+		random := rand.New(rand.NewPCG(c.Seed, 4))
 		if err := c.change(ctx, random, all, "installed"); err != nil {
 			return err
 		}
@@ -145,7 +146,7 @@ func (c *chaos) faultMode(ctx context.Context, f fault) (outcomes []outcome, err
 				return err
 			}
 			c.unsettled(all, fmt.Sprintf("fault %d", i+1))
-			say("%s: %d of %d, away for %s, all settled %s later except %d", f.name, i+1, f.times,
+			frame.Say("%s: %d of %d, away for %s, all settled %s later except %d", f.name, i+1, f.times,
 				w.back.Sub(w.from).Round(100*time.Millisecond), time.Since(w.back).Round(100*time.Millisecond), left)
 		}
 		outcomes, err = c.concludeInterrupted(ctx, all, faults)
@@ -180,7 +181,7 @@ func (c *chaos) change(ctx context.Context, random *rand.Rand, all []*member, me
 		if err := c.push(ctx, m, inputsOf(random, i, message)); err != nil {
 			return err
 		}
-		if err := pause(ctx, stagger/2); err != nil {
+		if err := frame.Pause(ctx, stagger/2); err != nil {
 			return err
 		}
 	}
@@ -213,7 +214,7 @@ func (c *chaos) round(ctx context.Context, f fault, random *rand.Rand, all []*me
 		if err := c.middle(ctx, all, first); err != nil {
 			return err
 		}
-		if err := pause(ctx, after); err != nil {
+		if err := frame.Pause(ctx, after); err != nil {
 			return err
 		}
 		close(begun)
@@ -229,34 +230,34 @@ func (c *chaos) killAPIServer(ctx context.Context) (window, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	w := window{from: time.Now()}
-	err := c.env.SignalComponents(syscall.SIGSTOP, hookRunners()...)
+	err := c.Env.SignalComponents(syscall.SIGSTOP, hookRunners()...)
 	if err == nil {
-		err = c.env.KillComponents(ctx, harness.APIServer)
+		err = c.Env.KillComponents(ctx, harness.APIServer)
 	}
 	if err == nil {
-		err = c.env.RestartComponents(ctx)
+		err = c.Env.RestartComponents(ctx)
 	}
 	// No hook ends, and so no Job is deleted, before the observer sees it.
 	if err == nil {
-		err = c.observer.caughtUp(ctx, c.env.Client, replicasNamespace)
+		err = c.observer.caughtUp(ctx, c.Env.Client, replicasNamespace)
 	}
 	w.back = time.Now()
-	return w, errors.Join(err, c.env.SignalComponents(syscall.SIGCONT, hookRunners()...))
+	return w, errors.Join(err, c.Env.SignalComponents(syscall.SIGCONT, hookRunners()...))
 }
 
 // stopComponents stops components for some time. It returns when the API server answers again.
 func (c *chaos) stopComponents(ctx context.Context, d time.Duration, names ...string) (w window, err error) {
 	w.from = time.Now()
-	if err := c.env.SignalComponents(syscall.SIGSTOP, names...); err != nil {
+	if err := c.Env.SignalComponents(syscall.SIGSTOP, names...); err != nil {
 		return w, err
 	}
-	err = errors.Join(pause(ctx, d), c.env.SignalComponents(syscall.SIGCONT, names...))
+	err = errors.Join(frame.Pause(ctx, d), c.Env.SignalComponents(syscall.SIGCONT, names...))
 	for err == nil {
 		object := &corev1.Namespace{}
-		if c.env.Client.Get(ctx, client.ObjectKey{Name: sourceNamespace}, object) == nil {
+		if c.Env.Client.Get(ctx, client.ObjectKey{Name: sourceNamespace}, object) == nil {
 			break
 		}
-		err = pause(ctx, pollEvery)
+		err = frame.Pause(ctx, pollEvery)
 	}
 	w.back = time.Now()
 	return w, err
@@ -288,7 +289,7 @@ func (c *chaos) changeLeader(ctx context.Context) (w window, err error) {
 
 // outageMode makes the API server unreachable in the middle of upgrades.
 func (c *chaos) outageMode(ctx context.Context) ([]outcome, error) {
-	if !matches(c.only, unreachable) {
+	if !c.only.Matches(unreachable) {
 		return nil, nil
 	}
 	all, err := c.fleet(ctx, "outage", outageReleases, "MODE=outage")
@@ -325,7 +326,7 @@ func (c *chaos) interrupt(ctx context.Context, all []*member) (time.Time, error)
 			if err := c.commit(ctx, all[i:i+1], inputs{Message: "two", Delay: hookDelay.String()}); err != nil {
 				return err
 			}
-			if err := pause(ctx, stagger); err != nil {
+			if err := frame.Pause(ctx, stagger); err != nil {
 				return err
 			}
 		}
@@ -335,7 +336,7 @@ func (c *chaos) interrupt(ctx context.Context, all []*member) (time.Time, error)
 		if err := c.middle(ctx, all, "two"); err != nil {
 			return err
 		}
-		say("the API server is away for %s", away)
+		frame.Say("the API server is away for %s", away)
 		err := c.proxy.Outage(ctx, away)
 		back = time.Now()
 		return err
@@ -363,7 +364,7 @@ func (c *chaos) middle(ctx context.Context, all []*member, message string) error
 		if begun >= len(all) {
 			return nil
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := frame.Pause(ctx, pollEvery); err != nil {
 			return errors.Join(fmt.Errorf("%d hooks have begun, and there are %d upgrades", begun, len(all)), err)
 		}
 	}

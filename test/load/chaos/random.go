@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -42,18 +44,18 @@ func (c *chaos) fleet(ctx context.Context, name string, n int, repeat string) ([
 		all = append(all, &member{namespace: namespace, outcome: outcome{id: namespace, groups: []string{name}, repeat: repeat, settled: true}})
 		c.injector.watch(namespace, nil)
 	}
-	return all, c.namespaces(ctx, names...)
+	return all, frame.Namespaces(ctx, c.Env, names...)
 }
 
 // commit gives all members other inputs, or creates them.
 func (c *chaos) commit(ctx context.Context, all []*member, in inputs) error {
-	return each(ctx, concurrency, all, func(ctx context.Context, m *member) error {
+	return frame.Each(ctx, frame.Concurrency, all, func(ctx context.Context, m *member) error {
 		m.commits, m.since = append(m.commits, commit{message: in.Message, at: time.Now()}), time.Time{}
 		hr := helmRelease(m.namespace, in, nil)
 		if len(m.commits) == 1 {
-			return c.env.Client.Create(ctx, hr)
+			return c.Env.Client.Create(ctx, hr)
 		}
-		return setInputs(ctx, c.env.Client, hr, in)
+		return setInputs(ctx, c.Env.Client, hr, in)
 	})
 }
 
@@ -88,7 +90,7 @@ func (c *chaos) await(ctx context.Context, all []*member, limit time.Duration) (
 			}
 			return left, nil
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := frame.Pause(ctx, pollEvery); err != nil {
 			return left, err
 		}
 	}
@@ -97,7 +99,7 @@ func (c *chaos) await(ctx context.Context, all []*member, limit time.Duration) (
 // randomMode has releases change while requests fail at random.
 func (c *chaos) randomMode(ctx context.Context, rate float64) ([]outcome, error) {
 	name := fmt.Sprintf("random-%.0f", rate*100)
-	all, err := c.fleet(ctx, name, c.size(randomReleases), fmt.Sprintf("MODE=random SEED=%d", c.seed))
+	all, err := c.fleet(ctx, name, c.size(randomReleases), fmt.Sprintf("MODE=random SEED=%d", c.Seed))
 	if err != nil {
 		return nil, err
 	}
@@ -108,21 +110,21 @@ func (c *chaos) randomMode(ctx context.Context, rate float64) ([]outcome, error)
 	}
 	for round := 1; round <= rounds; round++ {
 		began := time.Now()
-		c.injector.atRandom(&schedule{seed: c.seed + uint64(round), rate: rate})
+		c.injector.atRandom(&schedule{seed: c.Seed + uint64(round), rate: rate})
 		if err := c.commit(ctx, all, inputs{Message: fmt.Sprint("round ", round)}); err != nil {
 			return nil, err
 		}
 		if round%cutEvery == 0 {
-			if err := pause(ctx, cutAfter); err != nil {
+			if err := frame.Pause(ctx, cutAfter); err != nil {
 				return nil, err
 			}
-			say("%s: %d watches are cut", name, c.proxy.CutWatches())
+			frame.Say("%s: %d watches are cut", name, c.proxy.CutWatches())
 		}
 		left, err := c.await(ctx, all, c.limits.storm)
 		if err != nil {
 			return nil, err
 		}
-		say("%s: round %d of %d: %d releases have not settled after %s", name, round, rounds, left, time.Since(began).Round(time.Second))
+		frame.Say("%s: round %d of %d: %d releases have not settled after %s", name, round, rounds, left, time.Since(began).Round(time.Second))
 		for _, m := range all {
 			if rate <= bearable {
 				m.arrived(began, c.limits.storm, fmt.Sprintf("round %d, while requests failed", round))
@@ -167,7 +169,7 @@ func (c *chaos) conclude(ctx context.Context, all []*member, calm time.Time, lim
 		outcomes = append(outcomes, m.outcome)
 		c.injector.forget(m.namespace)
 	}
-	return outcomes, each(ctx, concurrency, all, func(ctx context.Context, m *member) error {
-		return suspend(ctx, c.env.Client, helmRelease(m.namespace, inputs{}, nil))
+	return outcomes, frame.Each(ctx, frame.Concurrency, all, func(ctx context.Context, m *member) error {
+		return suspend(ctx, c.Env.Client, helmRelease(m.namespace, inputs{}, nil))
 	})
 }

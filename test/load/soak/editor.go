@@ -17,11 +17,10 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
-	// crowd is the number of objects that are created at the same time.
-	crowd = 10
 	// goneWithin is how long a deleted release may delay the creation of one with its name. No
 	// controller may run for a while.
 	goneWithin = 3 * time.Minute
@@ -137,7 +136,7 @@ func (h *editor) clear(ctx context.Context, i int) error {
 		if apierrors.IsNotFound(err) || err == nil && hr.DeletionTimestamp == nil {
 			return nil
 		}
-		if pauseErr := pause(ctx, lookEvery); pauseErr != nil {
+		if pauseErr := frame.Pause(ctx, lookEvery); pauseErr != nil {
 			return fmt.Errorf("HelmRelease %s is not gone: %w\n%s", hr.Name, errors.Join(pauseErr, err), harness.Summary(hr))
 		}
 	}
@@ -145,13 +144,4 @@ func (h *editor) clear(ctx context.Context, i int) error {
 
 func helmReleaseAt(i int) *helmv2.HelmRelease {
 	return &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: releaseName(i)}}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -5,20 +5,18 @@ package soak
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -34,10 +32,10 @@ const (
 type soak struct {
 	settings
 
-	env     *harness.Environment
-	editor  *editor
-	metrics string
-	began   time.Time
+	*frame.World
+
+	editor *editor
+	began  time.Time
 
 	mu      sync.Mutex
 	samples []sample
@@ -48,21 +46,14 @@ type soak struct {
 }
 
 // start starts a control plane and the controller.
-func start(ctx context.Context, s settings, dir string) (*soak, error) {
-	address, err := harness.FreeAddress(ctx)
+func start(ctx context.Context, s settings, w *frame.World) (*soak, error) {
+	k := &soak{settings: s, World: w, began: time.Now(), done: map[string]int{}}
+	// With canaries, the controller serves metrics.
+	err := w.Start(ctx, harness.Options{ControllerArgs: []string{fmt.Sprintf("--concurrent=%d", s.concurrent)}, Canaries: true})
 	if err != nil {
 		return nil, err
 	}
-	k := &soak{settings: s, metrics: address, began: time.Now(), done: map[string]int{}}
-	// The harness switches metrics off; of a flag that is there twice, the last counts.
-	args := append([]string{"--metrics-addr=" + address, fmt.Sprintf("--concurrent=%d", s.concurrent)}, strings.Fields(s.args)...)
-	k.env, err = harness.Start(ctx, harness.Options{
-		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, Progress: say, Canaries: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	k.editor = newHands(k.env, newFleet(s.seed, s.releases))
+	k.editor = newHands(k.Env, newFleet(s.Seed, s.releases))
 	return k, nil
 }
 
@@ -72,7 +63,7 @@ func (k *soak) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	context.AfterFunc(ctx, func() { _ = repository.Close() })
+	k.OnStop(func(context.Context) error { return repository.Close() })
 	for name, tags := range map[string][]string{benchChart: versions(), fickleChart: {fickleVersion}} {
 		for _, tag := range tags {
 			if err := k.offer(ctx, repository, name, tag); err != nil {
@@ -80,10 +71,10 @@ func (k *soak) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	if err := k.env.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	if err := frame.Namespaces(ctx, k.Env, namespace); err != nil {
 		return err
 	}
-	err = k.env.Client.Create(ctx, &sourcev1.HelmRepository{
+	err = k.Env.Client.Create(ctx, &sourcev1.HelmRepository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: repositoryName},
 		Spec:       sourcev1.HelmRepositorySpec{URL: repository.URL(repositoryName), Interval: metav1.Duration{Duration: time.Hour}},
 	})
@@ -105,21 +96,16 @@ func (k *soak) offer(ctx context.Context, repository *harness.HelmRepository, na
 		return err
 	}
 	c.Metadata.Version = version
-	archive, err := harness.Pack(c)
+	archive, err := k.Publish(ctx, c)
 	if err != nil {
 		return err
 	}
-	return errors.Join(repository.Add(repositoryName, archive), k.env.Registry.PushChart(ctx, "charts", archive))
+	return repository.Add(repositoryName, archive)
 }
 
 // bringAll makes all objects of a kind, several at a time.
 func (k *soak) bringAll(ctx context.Context, of kind, n int) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(crowd)
-	for i := range n {
-		group.Go(func() error { return k.editor.bring(ctx, object{of, i}) })
-	}
-	return group.Wait()
+	return frame.Times(ctx, frame.Concurrency, n, func(ctx context.Context, i int) error { return k.editor.bring(ctx, object{of, i}) })
 }
 
 // run runs the test from the first install to the last check, and returns the faults. An error
@@ -135,7 +121,7 @@ func (k *soak) run(ctx context.Context) ([]string, error) {
 	defer stop()
 	watching.Go(func() { k.watch(ctx) })
 
-	say("installing %d releases; seed %d", k.releases, k.seed)
+	frame.Say("installing %d releases; seed %d", k.releases, k.Seed)
 	if err := k.bringAll(ctx, aRelease, k.releases); err != nil {
 		return nil, err
 	}
@@ -144,7 +130,7 @@ func (k *soak) run(ctx context.Context) ([]string, error) {
 		return wrong, err
 	}
 	half := k.duration / 2
-	say("changing something every %s for %s, and ending the controller now and then", k.pause, half)
+	frame.Say("changing something every %s for %s, and ending the controller now and then", k.pause, half)
 	if err := k.both(ctx, half); err != nil {
 		return nil, err
 	}
@@ -153,7 +139,7 @@ func (k *soak) run(ctx context.Context) ([]string, error) {
 		return wrong, err
 	}
 	before := k.rest(ctx)
-	say("changing something every %s for %s, with one controller", k.pause, half)
+	frame.Say("changing something every %s for %s, with one controller", k.pause, half)
 	began := time.Now()
 	if err := k.change(ctx, half); err != nil {
 		return nil, err
@@ -171,7 +157,7 @@ func (k *soak) both(ctx context.Context, d time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return k.change(ctx, d) })
 	group.Go(func() error {
-		for _, r := range restarts(k.seed, restartsPerHalf, d) {
+		for _, r := range restarts(k.Seed, restartsPerHalf, d) {
 			if err := k.restart(ctx, r); err != nil {
 				return err
 			}
@@ -182,36 +168,36 @@ func (k *soak) both(ctx context.Context, d time.Duration) error {
 }
 
 func (k *soak) restart(ctx context.Context, r restart) error {
-	if err := pause(ctx, r.after); err != nil {
+	if err := frame.Pause(ctx, r.after); err != nil {
 		return err
 	}
-	name, end := "SIGTERM", k.env.Controller.Stop
+	name, end := "SIGTERM", k.Env.Controller.Stop
 	if r.kill {
-		name, end = "SIGKILL", k.env.Controller.Kill
+		name, end = "SIGKILL", k.Env.Controller.Kill
 	}
 	began := time.Now()
 	if err := end(ctx); err != nil {
 		return err
 	}
-	say("the controller ended after %s by %s, and is to be away for %s", time.Since(began).Round(time.Millisecond), name, r.down)
+	frame.Say("the controller ended after %s by %s, and is to be away for %s", time.Since(began).Round(time.Millisecond), name, r.down)
 	k.count(name)
-	if err := pause(ctx, r.down); err != nil {
+	if err := frame.Pause(ctx, r.down); err != nil {
 		return err
 	}
-	return k.env.Controller.Start()
+	return k.Env.Controller.Start()
 }
 
 // change changes things at random moments.
 func (k *soak) change(ctx context.Context, d time.Duration) error {
 	end := time.Now().Add(d)
-	random := rand.New(rand.NewPCG(k.seed, 3))
+	random := rand.New(rand.NewPCG(k.Seed, 3))
 	for time.Now().Before(end) {
-		if err := k.env.Controller.Ended(); err != nil {
+		if err := k.Env.Controller.Ended(); err != nil {
 			return err
 		}
 		k.count(k.editor.change(ctx))
 		// Most moments are close together, some are far apart.
-		if err := pause(ctx, time.Duration(float64(k.pause)*random.ExpFloat64())); err != nil {
+		if err := frame.Pause(ctx, time.Duration(float64(k.pause)*random.ExpFloat64())); err != nil {
 			return err
 		}
 	}
@@ -228,19 +214,19 @@ func (k *soak) settle(ctx context.Context) ([]string, error) {
 	limited, cancel := context.WithTimeout(ctx, k.limit)
 	defer cancel()
 	for {
-		releases, err := list(ctx, k.env, &helmv2.HelmReleaseList{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
+		releases, err := list(ctx, k.Env, &helmv2.HelmReleaseList{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
 		if err == nil {
-			err = k.env.Controller.Ended()
+			err = k.Env.Controller.Ended()
 		}
 		if err != nil {
 			return nil, err
 		}
 		wrong := k.editor.fleet.unsettled(releases)
 		if len(wrong) == 0 {
-			say("everything is as wanted after %s", time.Since(began).Round(100*time.Millisecond))
+			frame.Say("everything is as wanted after %s", time.Since(began).Round(100*time.Millisecond))
 			return k.verify(ctx)
 		}
-		if pause(limited, time.Second) != nil {
+		if frame.Pause(limited, time.Second) != nil {
 			return append([]string{fmt.Sprintf("after %s, %d releases are not as wanted", k.limit, len(wrong))}, wrong...), ctx.Err()
 		}
 	}
@@ -248,14 +234,14 @@ func (k *soak) settle(ctx context.Context) ([]string, error) {
 
 // verify compares all objects, and checks that none changes any more.
 func (k *soak) verify(ctx context.Context) ([]string, error) {
-	before, err := look(ctx, k.env)
+	before, err := look(ctx, k.Env)
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, quiet); err != nil {
+	if err := frame.Pause(ctx, quiet); err != nil {
 		return nil, err
 	}
-	after, err := look(ctx, k.env)
+	after, err := look(ctx, k.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +262,7 @@ func (k *soak) count(name string) {
 
 // watch takes samples until the context ends.
 func (k *soak) watch(ctx context.Context) {
-	for pause(ctx, k.sampleEvery()) == nil {
+	for frame.Pause(ctx, k.sampleEvery()) == nil {
 		if s, ok := k.sample(ctx); ok {
 			k.mu.Lock()
 			k.samples = append(k.samples, s)
@@ -292,13 +278,13 @@ func (k *soak) sampleEvery() time.Duration {
 
 // sample scrapes the controller. It returns false while the controller is down or starting.
 func (k *soak) sample(ctx context.Context) (sample, bool) {
-	pid := k.env.Controller.PID()
-	resident, err := harness.ResidentMiB(pid)
+	pid := k.Env.Controller.PID()
+	resident, err := frame.ResidentMiB(pid)
 	if err != nil {
 		return sample{}, false
 	}
-	counts, err := harness.Scrape(ctx, k.metrics)
-	if err != nil || k.env.Controller.PID() != pid {
+	counts, err := k.Env.Controller.Metrics(ctx)
+	if err != nil || k.Env.Controller.PID() != pid {
 		return sample{}, false
 	}
 	return sample{

@@ -19,6 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/values"
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // play makes changes of a fleet and returns their names.
@@ -290,7 +291,7 @@ func TestText(t *testing.T) {
 	if err := os.WriteFile(log, []byte("12:00\tINFO\tx\n12:00\tERROR\ty\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k := &soak{env: &harness.Environment{Controller: &harness.Controller{LogPath: log}}, done: map[string]int{"suspend": 4}}
+	k := &soak{World: &frame.World{Env: &harness.Environment{Controller: &harness.Controller{LogPath: log}}}, done: map[string]int{"suspend": 4}}
 	k.samples = line(9, func(int) float64 { return 50 })
 	k.samples[8].counts = harness.Metrics{`pintle_helm_release_actions_total{action="install"}`: 3}
 	text := k.text()

@@ -33,7 +33,7 @@ func (k *soak) text() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d releases, %s of changes, seed %d, %s in all\n", k.releases, k.duration, k.seed, time.Since(k.began).Round(time.Second))
+	fmt.Fprintf(&b, "\n%d releases, %s of changes, seed %d, %s in all\n", k.releases, k.duration, k.Seed, time.Since(k.began).Round(time.Second))
 	w := &strings.Builder{}
 	fmt.Fprintln(w, "\ndone\ttimes")
 	for _, name := range slices.Sorted(maps.Keys(k.done)) {
@@ -47,7 +47,7 @@ func (k *soak) text() string {
 			writeSeries(w, sum, c.name)
 		}
 	}
-	errorsLogged, first := errorLines(k.env.Controller.LogPath)
+	errorsLogged, first := errorLines(k.Env.Controller.LogPath)
 	fmt.Fprintf(w, "lines in its log that are errors\t%d\n", errorsLogged)
 	fmt.Fprintln(w, "\nits processes\tseconds\tMiB resident\tGo's heap\tgoroutines\t(medians of the first third and the last; most)")
 	for _, process := range processes(k.samples) {
