@@ -72,14 +72,3 @@ func TestReport(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
-
-// TestMedian: half of the durations are not longer.
-func TestMedian(t *testing.T) {
-	t.Parallel()
-	if got := median([]time.Duration{9, 1, 5}); got != 5 {
-		t.Errorf("%d", got)
-	}
-	if got := median(nil); got != 0 {
-		t.Errorf("%d", got)
-	}
-}

@@ -164,12 +164,3 @@ func (h *herd) during(ctx context.Context, do func(context.Context) error) (all 
 		}
 	}
 }
-
-// median returns the median of durations, 0 for none.
-func median(all []time.Duration) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[len(sorted)/2]
-}

@@ -74,7 +74,7 @@ func (a *arena) phases(ctx context.Context) ([]phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame.Say("without attacks, the median of upgrades is %s", median(calm.upgrades.took).Round(time.Millisecond))
+	frame.Say("without attacks, the median of upgrades is %s", frame.Median(calm.upgrades.took).Round(time.Millisecond))
 	all := []phase{calm}
 	add := func(name string, do func(context.Context, func(outcome)) error) error {
 		frame.Say("%s", name)
@@ -137,12 +137,12 @@ func (a *arena) broken(phases []phase) []string {
 	var calm time.Duration
 	for _, p := range phases {
 		if p.calm {
-			calm = max(calm, median(p.upgrades.took))
+			calm = max(calm, frame.Median(p.upgrades.took))
 		}
 	}
 	allowed := a.allowed(patience)
 	for _, p := range phases {
-		if m := median(p.upgrades.took); !p.calm && m > max(2*calm, allowed) {
+		if m := frame.Median(p.upgrades.took); !p.calm && m > max(2*calm, allowed) {
 			all = append(all, fmt.Sprintf("%s: upgrades beside attacks take at most twice as long, or %s: the median is %s, and %s without attacks", p.name, allowed, m.Round(time.Millisecond), calm.Round(time.Millisecond)))
 		}
 	}

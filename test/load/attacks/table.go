@@ -6,8 +6,11 @@ package attacks
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // shownMessage is the length after which the table cuts a message.
@@ -41,10 +44,11 @@ func tables(phases []phase) string {
 		if len(p.outcomes) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n| %s | s | MiB | condition |\n|---|--:|--:|---|\n", p.name)
+		rows := [][]string{{p.name, "s", "MiB", "condition"}}
 		for _, o := range p.outcomes {
-			fmt.Fprintf(&b, "| %s | %.1f | %.0f | %s |\n", o.attack.Name, o.took.Seconds(), o.peakMiB, strings.ReplaceAll(o.condition(), "|", `\|`))
+			rows = append(rows, []string{o.attack.Name, fmt.Sprintf("%.1f", o.took.Seconds()), fmt.Sprintf("%.0f", o.peakMiB), o.condition()})
 		}
+		b.WriteString("\n" + frame.Markdown(rows, 3))
 	}
 	return b.String()
 }
@@ -68,14 +72,17 @@ func failures(phases []phase) []string {
 // summary returns the end of the report.
 func (a *arena) summary(phases []phase, broken []string, took time.Duration) string {
 	var b strings.Builder
-	b.WriteString("\n| upgrades of healthy releases | number | median s | longest s |\n|---|--:|--:|--:|\n")
+	rows := [][]string{{"upgrades of healthy releases", "number", "median s", "longest s"}}
 	attacks := 0
 	for _, p := range phases {
 		attacks += len(p.outcomes)
 		if times := p.upgrades.took; len(times) > 0 {
-			fmt.Fprintf(&b, "| %s | %d | %.1f | %.1f |\n", p.name, len(times), median(times).Seconds(), slices.Max(times).Seconds())
+			rows = append(rows, []string{
+				p.name, strconv.Itoa(len(times)), fmt.Sprintf("%.1f", frame.Median(times).Seconds()), fmt.Sprintf("%.1f", slices.Max(times).Seconds()),
+			})
 		}
 	}
+	b.WriteString("\n" + frame.Markdown(rows))
 	highest, count, _ := a.memory.Peak() // its error is a broken promise
 	fmt.Fprintf(&b, "\n%d attacks in %s, seed %d; at most %.0f MiB of %d MiB in %d measurements", attacks, took.Round(time.Second), a.Seed, highest, memoryLimit>>20, count)
 	if a.group == nil {

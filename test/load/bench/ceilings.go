@@ -6,12 +6,12 @@ package bench
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // ceiling is the limit of one figure.
@@ -164,8 +164,5 @@ func ceilingTable(results []ceilingResult) string {
 		}
 		rows = append(rows, []string{v.phase, v.figure, fmt.Sprintf("%.4g", v.measured), fmt.Sprintf("%.4g", v.most), word})
 	}
-	var b strings.Builder
-	b.WriteByte('\n')
-	align(&b, rows)
-	return b.String()
+	return "\n" + frame.Aligned(rows)
 }

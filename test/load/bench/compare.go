@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // figure is a value that two runs are compared by.
@@ -87,10 +88,10 @@ func compareSessions(first, second []session) string {
 				rows = append(rows, ratios(p, q))
 			}
 		}
-		align(&b, rows)
+		b.WriteString(frame.Aligned(rows))
 		if rows := tamperedRatios(one, other); len(rows) > 1 {
 			b.WriteByte('\n')
-			align(&b, rows)
+			b.WriteString(frame.Aligned(rows))
 		}
 	}
 	for i := range second {

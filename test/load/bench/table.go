@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // text returns the session as tables.
@@ -18,16 +20,16 @@ func (s *session) text() string {
 	fmt.Fprintf(&b, "\n%s, %s\n", strings.Join(append([]string{s.Controller}, s.Args...), " "), s.load.text())
 	fmt.Fprintf(&b, "%d CPUs, load %.1f before; an artifact has %d bytes, a stored revision %d\n\n",
 		s.CPUs, s.SystemLoad, s.ArtifactBytes, s.RevisionBytes)
-	align(&b, s.costs())
+	b.WriteString(frame.Aligned(s.costs()))
 	b.WriteByte('\n')
-	align(&b, s.transfers())
+	b.WriteString(frame.Aligned(s.transfers()))
 	if rows := s.tampering(); len(rows) > 1 {
 		b.WriteByte('\n')
-		align(&b, rows)
+		b.WriteString(frame.Aligned(rows))
 	}
 	if rows := s.viewing(); len(rows) > 1 {
 		b.WriteByte('\n')
-		align(&b, rows)
+		b.WriteString(frame.Aligned(rows))
 	}
 	s.remarks(&b)
 	b.WriteString("\nrequests per release: as client-go sent them, by method")
@@ -35,7 +37,7 @@ func (s *session) text() string {
 		b.WriteString(", and as the API server received them")
 	}
 	b.WriteString("\n\n")
-	align(&b, s.requests())
+	b.WriteString(frame.Aligned(s.requests()))
 	return b.String()
 }
 
@@ -173,24 +175,6 @@ func byResource(a, b string) int {
 	verbA, restA, _ := strings.Cut(a, " ")
 	verbB, restB, _ := strings.Cut(b, " ")
 	return cmp.Or(cmp.Compare(restA, restB), cmp.Compare(verbA, verbB))
-}
-
-// align writes rows of the same length, the first column to the left and figures
-// to the right.
-func align(b *strings.Builder, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	for _, row := range rows {
-		fmt.Fprintf(b, "%-*s", widths[0], row[0])
-		for i, cell := range row[1:] {
-			fmt.Fprintf(b, "  %*s", widths[i+1], cell)
-		}
-		b.WriteByte('\n')
-	}
 }
 
 // each is a number per release.

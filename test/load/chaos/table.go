@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // outcome is the result of a case.
@@ -75,19 +77,30 @@ func (r *row) add(o outcome) {
 }
 
 // interruptedColumns are those of the modes kill and outage, besides the name.
-const interruptedColumns = "releases | changes | interrupted | failed | never settled | extra revisions | hooks repeated | hooks missing | objects left | slowest in flight | slowest waiting"
+func interruptedColumns() []string {
+	return []string{
+		"releases", "changes", "interrupted", "failed", "never settled", "extra revisions", "hooks repeated", "hooks missing", "objects left",
+		"slowest in flight", "slowest waiting",
+	}
+}
 
 // interruptedCells are those of one line of such a table.
 func (r *row) interruptedCells() []string {
-	cells := []string{r.name}
-	for _, n := range []int{r.cases, r.changes, r.recovery.struck, r.failed, r.unsettled, r.extra, r.repeated, r.skipped, r.left} {
-		cells = append(cells, fmt.Sprint(n))
-	}
+	cells := counts(r.cases, r.changes, r.recovery.struck, r.failed, r.unsettled, r.extra, r.repeated, r.skipped, r.left)
 	return append(cells, fmt.Sprintf("%.1f s", r.recovery.inFlight.Seconds()), fmt.Sprintf("%.1f s", r.recovery.waiting.Seconds()))
 }
 
+func counts(all ...int) (cells []string) {
+	for _, n := range all {
+		cells = append(cells, strconv.Itoa(n))
+	}
+	return cells
+}
+
 // faultColumns are those of the other modes.
-const faultColumns = "cases | not reached | failed | extra revisions | hooks repeated | hooks missing | slowest settle"
+func faultColumns() []string {
+	return []string{"cases", "not reached", "failed", "extra revisions", "hooks repeated", "hooks missing", "slowest settle"}
+}
 
 // faultCells are those of one line of such a table.
 func (r *row) faultCells() []string {
@@ -98,11 +111,7 @@ func (r *row) faultCells() []string {
 	if r.unsettled > 0 {
 		slowest += fmt.Sprintf(", %d never", r.unsettled)
 	}
-	cells := []string{r.name}
-	for _, n := range []int{r.cases, r.missed, r.failed, r.extra, r.repeated, r.skipped} {
-		cells = append(cells, fmt.Sprint(n))
-	}
-	return append(cells, slowest)
+	return append(counts(r.cases, r.missed, r.failed, r.extra, r.repeated, r.skipped), slowest)
 }
 
 // rank is the sort key of a row: actions precede kinds of faults, and others follow.
@@ -142,20 +151,20 @@ func table(title string, outcomes []outcome) string {
 	if len(rows) != 1 {
 		rows = append(rows, all)
 	}
-	var b strings.Builder
-	columns, cells := faultColumns, (*row).faultCells
-	if slices.ContainsFunc(outcomes, func(o outcome) bool { return o.interrupted }) {
-		columns, cells = interruptedColumns, (*row).interruptedCells
+	interrupted := slices.ContainsFunc(outcomes, func(o outcome) bool { return o.interrupted })
+	columns, cells := faultColumns(), (*row).faultCells
+	if interrupted {
+		columns, cells = interruptedColumns(), (*row).interruptedCells
 	}
-	b.WriteString("| " + title + " | " + columns + " |\n")
-	b.WriteString("|---|" + strings.Repeat("--:|", 1+strings.Count(columns, "|")) + "\n")
+	lines := [][]string{append([]string{title}, columns...)}
 	for _, r := range rows {
-		b.WriteString("| " + strings.Join(cells(r), " | ") + " |\n")
+		lines = append(lines, append([]string{r.name}, cells(r)...))
 	}
-	if all.slowestCase != "" && columns == faultColumns {
-		fmt.Fprintf(&b, "\nslowest: %s\n", all.slowestCase)
+	text := frame.Markdown(lines)
+	if all.slowestCase != "" && !interrupted {
+		text += fmt.Sprintf("\nslowest: %s\n", all.slowestCase)
 	}
-	return b.String()
+	return text
 }
 
 // failures lists the failed cases, with the commands that repeat them.

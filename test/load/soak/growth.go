@@ -5,10 +5,10 @@ package soak
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // sample is the resource usage of a controller at a time.
@@ -76,11 +76,7 @@ func median(samples []sample, of func(sample) float64) float64 {
 	for _, s := range samples {
 		values = append(values, of(s))
 	}
-	slices.Sort(values)
-	if len(values) == 0 {
-		return 0
-	}
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return frame.Median(values)
 }
 
 // rest is the permitted growth of the number of goroutines of an idle controller.

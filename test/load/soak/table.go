@@ -9,11 +9,12 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 // counted are the counters of the table, and how to call them.
@@ -34,50 +35,50 @@ func (k *soak) text() string {
 	defer k.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%d releases, %s of changes, seed %d, %s in all\n", k.releases, k.duration, k.Seed, time.Since(k.began).Round(time.Second))
-	w := &strings.Builder{}
-	fmt.Fprintln(w, "\ndone\ttimes")
+	rows := [][]string{{"done", "times"}}
 	for _, name := range slices.Sorted(maps.Keys(k.done)) {
-		fmt.Fprintf(w, "%s\t%d\n", name, k.done[name])
+		rows = append(rows, []string{name, strconv.Itoa(k.done[name])})
 	}
-	fmt.Fprintln(w, "\ncounted by the controller\t")
+	b.WriteString("\n" + frame.Aligned(rows))
+	rows = [][]string{{"counted by the controller", ""}}
 	sum := total(k.samples)
 	for _, c := range counted() {
-		fmt.Fprintf(w, "%s\t%.0f\n", c.title, sum.Sum(c.name))
+		rows = append(rows, []string{c.title, fmt.Sprintf("%.0f", sum.Sum(c.name))})
 		if strings.HasPrefix(c.name, "pintle_") {
-			writeSeries(w, sum, c.name)
+			rows = append(rows, seriesOf(sum, c.name)...)
 		}
 	}
 	errorsLogged, first := errorLines(k.Env.Controller.LogPath)
-	fmt.Fprintf(w, "lines in its log that are errors\t%d\n", errorsLogged)
-	fmt.Fprintln(w, "\nits processes\tseconds\tMiB resident\tGo's heap\tgoroutines\t(medians of the first third and the last; most)")
+	rows = append(rows, []string{"lines in its log that are errors", strconv.Itoa(errorsLogged)})
+	b.WriteString("\n" + frame.Aligned(rows))
+	rows = [][]string{{"its processes", "seconds", "MiB resident", "Go's heap", "goroutines"}}
 	for _, process := range processes(k.samples) {
 		took := process[len(process)-1].at.Sub(process[0].at)
-		fmt.Fprintf(w, "%d\t%.0f", process[0].pid, took.Seconds())
+		row := []string{strconv.Itoa(process[0].pid), fmt.Sprintf("%.0f", took.Seconds())}
 		for _, bound := range bounds() {
 			first, last := thirds(process, bound.of)
-			fmt.Fprintf(w, "\t%.0f → %.0f; %.0f", first, last, most(process, bound.of))
+			row = append(row, fmt.Sprintf("%.0f → %.0f; %.0f", first, last, most(process, bound.of)))
 		}
-		fmt.Fprintln(w)
+		rows = append(rows, row)
 	}
 	for _, s := range k.rests {
-		fmt.Fprintf(w, "at rest\t\t%.0f\t%.0f\t%.0f\n", s.resident, s.heap, s.goroutines)
+		rows = append(rows, []string{"at rest", "", fmt.Sprintf("%.0f", s.resident), fmt.Sprintf("%.0f", s.heap), fmt.Sprintf("%.0f", s.goroutines)})
 	}
-	aligned := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = aligned.Write([]byte(w.String())) // a Builder takes everything
-	_ = aligned.Flush()
+	b.WriteString("\n" + frame.Aligned(rows) + "medians of the first third and the last; most\n")
 	if first != "" {
 		fmt.Fprintf(&b, "\nthe first error in its log:\n%s\n", first)
 	}
 	return b.String()
 }
 
-// writeSeries writes the parts of a counter that are more than zero.
-func writeSeries(w *strings.Builder, sum harness.Metrics, name string) {
+// seriesOf returns a row for each series of a counter that is more than zero.
+func seriesOf(sum harness.Metrics, name string) (rows [][]string) {
 	for _, series := range slices.Sorted(maps.Keys(sum)) {
 		if labels, ok := strings.CutPrefix(series, name+"{"); ok && sum[series] > 0 {
-			fmt.Fprintf(w, "  %s\t%.0f\n", strings.TrimSuffix(labels, "}"), sum[series])
+			rows = append(rows, []string{"  " + strings.TrimSuffix(labels, "}"), fmt.Sprintf("%.0f", sum[series])})
 		}
 	}
+	return rows
 }
 
 // processes returns the samples of each process.
