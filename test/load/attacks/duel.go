@@ -13,13 +13,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
 	"github.com/pintle-dev/pintle/test/load/attacks/corpus"
-	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -236,12 +236,7 @@ func (a *arena) alive(ctx context.Context) error {
 
 // poll calls look until it returns true or the context ends, and returns whether it did.
 func (a *arena) poll(ctx context.Context, look func() bool) bool {
-	for !look() {
-		if frame.Pause(ctx, pollEvery) != nil {
-			return false
-		}
-	}
-	return true
+	return wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) { return look(), nil }) == nil
 }
 
 // remove deletes the policy, which would hold the uninstall, and the release. What is installed in a

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/test/harness"
@@ -95,31 +96,27 @@ func (c *chaos) alive() error {
 }
 
 // leader returns the holder of the lease, which is not the given one, when there is one.
-func (c *chaos) leader(ctx context.Context, before string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
-	defer cancel()
-	for {
+func (c *chaos) leader(ctx context.Context, before string) (holder string, err error) {
+	err = wait.PollUntilContextTimeout(ctx, pollEvery, c.limits.step, true, func(ctx context.Context) (bool, error) {
 		lease := &coordinationv1.Lease{}
 		err := c.Env.Client.Get(ctx, client.ObjectKey{Namespace: replicasNamespace, Name: leaseName}, lease)
-		if err == nil && lease.Spec.HolderIdentity != nil {
-			if holder := *lease.Spec.HolderIdentity; holder != "" && holder != before {
-				return holder, nil
-			}
+		if err != nil || lease.Spec.HolderIdentity == nil {
+			return false, nil //nolint:nilerr // the API server may be away
 		}
-		if paused := frame.Pause(ctx, pollEvery); paused != nil {
-			return "", fmt.Errorf("no other controller than %q leads: %w", before, errors.Join(paused, err))
-		}
+		holder = *lease.Spec.HolderIdentity
+		return holder != "" && holder != before, nil
+	})
+	if err != nil {
+		err = fmt.Errorf("no other controller than %q leads: %w", before, err)
 	}
+	return holder, err
 }
 
 // ended waits until a controller has ended by itself.
 func (c *chaos) ended(ctx context.Context, k *harness.Controller) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
-	defer cancel()
-	for k.Ended() == nil {
-		if err := frame.Pause(ctx, pollEvery); err != nil {
-			return fmt.Errorf("a controller that lost its lease does not end: %w", err)
-		}
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, c.limits.step, true, func(context.Context) (bool, error) { return k.Ended() != nil, nil })
+	if err != nil {
+		return fmt.Errorf("a controller that lost its lease does not end: %w", err)
 	}
 	return nil
 }

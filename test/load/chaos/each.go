@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
 	"github.com/pintle-dev/pintle/test/load/frame"
 )
@@ -192,20 +194,15 @@ func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (
 
 // prepared waits until a release is installed and the controller is idle.
 func (c *chaos) prepared(ctx context.Context, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
-	defer cancel()
-	for {
-		f, err := c.observer.facts(namespace)
-		if err != nil {
-			return err
-		}
-		if installedOnce().settled(&f) && time.Since(c.injector.state(namespace).last) > lull {
-			return nil
-		}
-		if frame.Pause(ctx, pollEvery) != nil {
-			return fmt.Errorf("namespace %s: the release is not installed, although no request failed: %s: %s", namespace, f.reason, f.text)
-		}
+	var f facts
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, c.limits.step, true, func(context.Context) (_ bool, err error) {
+		f, err = c.observer.facts(namespace)
+		return installedOnce().settled(&f) && time.Since(c.injector.state(namespace).last) > lull, err
+	})
+	if err != nil {
+		return fmt.Errorf("namespace %s: the release is not installed, although no request failed: %w: %s: %s", namespace, err, f.reason, f.text)
 	}
+	return nil
 }
 
 // settle waits until a release has settled and stays so, or the time it has is over. It fills in

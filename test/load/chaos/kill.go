@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/pintle-dev/pintle/test/load/frame"
 )
@@ -159,26 +160,24 @@ func (c *chaos) flow(ctx context.Context, all []*member, over <-chan struct{}) e
 // push creates a member or gives it other inputs. It repeats the request until the API server has
 // answered it.
 func (c *chaos) push(ctx context.Context, m *member, in inputs) error {
-	ctx, cancel := context.WithTimeout(ctx, pushLimit)
-	defer cancel()
 	hr := helmRelease(m.namespace, in, nil)
-	for {
-		sent := time.Now()
-		var err error
+	var sent time.Time
+	var refused error
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, pushLimit, true, func(ctx context.Context) (bool, error) {
+		sent = time.Now()
 		if len(m.commits) > 0 {
-			err = setInputs(ctx, c.Env.Client, hr, in)
-		} else if err = c.Env.Client.Create(ctx, hr); apierrors.IsAlreadyExists(err) {
+			refused = setInputs(ctx, c.Env.Client, hr, in)
+		} else if refused = c.Env.Client.Create(ctx, hr); apierrors.IsAlreadyExists(refused) {
 			// The answer of an earlier request was lost.
-			err = nil
+			refused = nil
 		}
-		if err == nil {
-			m.commits, m.since = append(m.commits, commit{message: in.Message, at: sent}), time.Time{}
-			return nil
-		}
-		if paused := frame.Pause(ctx, pollEvery); paused != nil {
-			return errors.Join(paused, err)
-		}
+		return refused == nil, nil
+	})
+	if err != nil {
+		return errors.Join(err, refused)
 	}
+	m.commits, m.since = append(m.commits, commit{message: in.Message, at: sent}), time.Time{}
+	return nil
 }
 
 // unsettled notes the members that have not settled in time after a fault.
@@ -193,26 +192,11 @@ func (c *chaos) unsettled(all []*member, fault string) {
 
 // concludeInterrupted evaluates all members when they have settled, or had their time.
 func (c *chaos) concludeInterrupted(ctx context.Context, all []*member, faults []window) ([]outcome, error) {
-	var outcomes []outcome
-	for _, m := range all {
-		f, err := c.observer.facts(m.namespace)
-		if err != nil {
-			return nil, err
-		}
+	return c.conclude(ctx, all, func(m *member, f *facts) deviation {
 		m.outcome.interrupted = true
-		m.outcome.changes, m.outcome.recovery = len(m.commits), recoveryOf(&f, m.commits, faults)
-		v := compareInterrupted(&f, m.commits)
+		m.outcome.changes, m.outcome.recovery = len(m.commits), recoveryOf(f, m.commits, faults)
+		v := compareInterrupted(f, m.commits)
 		v.late(m.outcome.recovery, c.limits)
-		v.failed = v.failed || m.outcome.failed
-		v.wrong = append(m.outcome.wrong, v.wrong...)
-		if len(v.wrong) > 0 {
-			v.say("in the end: Ready %t %s: %s", f.ready, f.reason, f.text)
-		}
-		m.outcome.deviation = v
-		outcomes = append(outcomes, m.outcome)
-		c.injector.forget(m.namespace)
-	}
-	return outcomes, frame.Each(ctx, frame.Concurrency, all, func(ctx context.Context, m *member) error {
-		return suspend(ctx, c.Env.Client, helmRelease(m.namespace, inputs{}, nil))
+		return v
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -148,15 +149,14 @@ func (o *observer) caughtUp(ctx context.Context, c client.Client, namespace stri
 	if err := errors.Join(c.Create(ctx, object), c.Create(ctx, job)); err != nil {
 		return err
 	}
-	for {
+	err = wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
 		f, err := o.facts(namespace)
-		if err != nil || len(f.jobs) > len(before.jobs) && len(f.markers) > len(before.markers) {
-			return err
-		}
-		if err := frame.Pause(ctx, pollEvery); err != nil {
-			return fmt.Errorf("the watches do not resume: %w", err)
-		}
+		return len(f.jobs) > len(before.jobs) && len(f.markers) > len(before.markers), err
+	})
+	if err != nil {
+		return fmt.Errorf("the watches do not resume: %w", err)
 	}
+	return nil
 }
 
 // facts returns the facts of a namespace.

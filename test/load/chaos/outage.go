@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/test/harness"
@@ -252,13 +253,12 @@ func (c *chaos) stopComponents(ctx context.Context, d time.Duration, names ...st
 		return w, err
 	}
 	err = errors.Join(frame.Pause(ctx, d), c.Env.SignalComponents(syscall.SIGCONT, names...))
-	for err == nil {
-		object := &corev1.Namespace{}
-		if c.Env.Client.Get(ctx, client.ObjectKey{Name: sourceNamespace}, object) == nil {
-			break
-		}
-		err = frame.Pause(ctx, pollEvery)
+	if err != nil {
+		return w, err
 	}
+	err = wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
+		return c.Env.Client.Get(ctx, client.ObjectKey{Name: sourceNamespace}, &corev1.Namespace{}) == nil, nil
+	})
 	w.back = time.Now()
 	return w, err
 }
@@ -313,7 +313,7 @@ func (c *chaos) outageMode(ctx context.Context) ([]outcome, error) {
 	if _, err := c.await(ctx, all, c.limits.storm); err != nil {
 		return nil, err
 	}
-	return c.conclude(ctx, all, back, c.limits.storm)
+	return c.concludeCalm(ctx, all, back, c.limits.storm)
 }
 
 // interrupt upgrades all members and takes the API server away in the middle. It returns when
@@ -346,14 +346,13 @@ func (c *chaos) interrupt(ctx context.Context, all []*member) (time.Time, error)
 
 // middle waits until half of a commit's hooks have started.
 func (c *chaos) middle(ctx context.Context, all []*member, message string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limits.step)
-	defer cancel()
-	for {
-		begun := 0
+	begun := 0
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, c.limits.step, true, func(context.Context) (bool, error) {
+		begun = 0
 		for _, m := range all {
 			f, err := c.observer.facts(m.namespace)
 			if err != nil {
-				return err
+				return false, err
 			}
 			for _, h := range f.hooks {
 				if h.message == message {
@@ -361,11 +360,10 @@ func (c *chaos) middle(ctx context.Context, all []*member, message string) error
 				}
 			}
 		}
-		if begun >= len(all) {
-			return nil
-		}
-		if err := frame.Pause(ctx, pollEvery); err != nil {
-			return errors.Join(fmt.Errorf("%d hooks have begun, and there are %d upgrades", begun, len(all)), err)
-		}
+		return begun >= len(all), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%d hooks have begun, and there are %d upgrades: %w", begun, len(all), err)
 	}
+	return nil
 }

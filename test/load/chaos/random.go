@@ -136,7 +136,7 @@ func (c *chaos) randomMode(ctx context.Context, rate float64) ([]outcome, error)
 	if _, err := c.await(ctx, all, c.limits.calm); err != nil {
 		return nil, err
 	}
-	return c.conclude(ctx, all, calm, c.limits.calm)
+	return c.concludeCalm(ctx, all, calm, c.limits.calm)
 }
 
 // arrived fills in how long a member took, and whether that was too long.
@@ -150,16 +150,23 @@ func (m *member) arrived(began time.Time, limit time.Duration, when string) {
 	m.outcome.settle = max(m.outcome.settle, took)
 }
 
-// conclude evaluates all members after a time without faults.
-func (c *chaos) conclude(ctx context.Context, all []*member, calm time.Time, limit time.Duration) ([]outcome, error) {
+// concludeCalm evaluates all members after a time without faults.
+func (c *chaos) concludeCalm(ctx context.Context, all []*member, calm time.Time, limit time.Duration) ([]outcome, error) {
+	return c.conclude(ctx, all, func(m *member, f *facts) deviation {
+		m.arrived(calm, limit, "after all faults")
+		return compareCommits(f, m.commits)
+	})
+}
+
+// conclude evaluates all members.
+func (c *chaos) conclude(ctx context.Context, all []*member, compare func(*member, *facts) deviation) ([]outcome, error) {
 	var outcomes []outcome
 	for _, m := range all {
-		m.arrived(calm, limit, "after all faults")
 		f, err := c.observer.facts(m.namespace)
 		if err != nil {
 			return nil, err
 		}
-		v := compareCommits(&f, m.commits)
+		v := compare(m, &f)
 		v.failed = v.failed || m.outcome.failed
 		v.wrong = append(m.outcome.wrong, v.wrong...)
 		if len(v.wrong) > 0 {

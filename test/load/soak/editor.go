@@ -13,11 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
-	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
 const (
@@ -128,18 +128,15 @@ func (h *editor) remove(ctx context.Context, i int) error {
 
 // clear waits until no HelmRelease of the name is being deleted.
 func (h *editor) clear(ctx context.Context, i int) error {
-	ctx, cancel := context.WithTimeout(ctx, goneWithin)
-	defer cancel()
-	for {
-		hr := helmReleaseAt(i)
+	hr := helmReleaseAt(i)
+	err := wait.PollUntilContextTimeout(ctx, lookEvery, goneWithin, true, func(ctx context.Context) (bool, error) {
 		err := h.env.Client.Get(ctx, client.ObjectKeyFromObject(hr), hr)
-		if apierrors.IsNotFound(err) || err == nil && hr.DeletionTimestamp == nil {
-			return nil
-		}
-		if pauseErr := frame.Pause(ctx, lookEvery); pauseErr != nil {
-			return fmt.Errorf("HelmRelease %s is not gone: %w\n%s", hr.Name, errors.Join(pauseErr, err), harness.Summary(hr))
-		}
+		return apierrors.IsNotFound(err) || err == nil && hr.DeletionTimestamp == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("HelmRelease %s is not gone: %w\n%s", hr.Name, err, harness.Summary(hr))
 	}
+	return nil
 }
 
 func helmReleaseAt(i int) *helmv2.HelmRelease {
