@@ -57,7 +57,7 @@ func render(t *testing.T, values map[string]any) string {
 	return b.String()
 }
 
-// TestBenchChartRenders: the bench chart has the objects that test/load/bench/README.md describes.
+// TestBenchChartRenders: the bench chart has the objects that test/load/README.md describes.
 // Results of another chart would not be comparable.
 func TestBenchChartRenders(t *testing.T) {
 	c, err := LoadChart("bench")
