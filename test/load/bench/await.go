@@ -12,7 +12,6 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,36 +22,9 @@ import (
 // shownNames is how many of the releases that are not as wanted an error names.
 const shownNames = 5
 
-// goal is a condition that all of some releases, or an object of the same name for each, have to
-// satisfy.
-type goal struct {
-	// names are those that count.
-	names []string
-	list  func() client.ObjectList
-	// met is called with nil if the object does not exist.
-	met func(client.Object) bool
-	// hopeless returns why waiting is useless, or an empty text.
-	hopeless func(client.Object) string
-}
-
-// releasesAre is the goal that HelmReleases satisfy a condition. wanted is called with nil if the
-// HelmRelease does not exist.
-func releasesAre(names []string, wanted func(*helmv2.HelmRelease) bool) goal {
-	return goal{
-		names: names,
-		list:  func() client.ObjectList { return &helmv2.HelmReleaseList{} },
-		met: func(o client.Object) bool {
-			hr, _ := o.(*helmv2.HelmRelease)
-			return wanted(hr)
-		},
-		hopeless: stalled,
-	}
-}
-
 // stalled returns why the controller has stalled a release, or an empty text.
-func stalled(o client.Object) string {
-	hr, ok := o.(*helmv2.HelmRelease)
-	if !ok || hr.DeletionTimestamp != nil || hr.Status.ObservedGeneration != hr.Generation {
+func stalled(hr *helmv2.HelmRelease) string {
+	if hr.DeletionTimestamp != nil || hr.Status.ObservedGeneration != hr.Generation {
 		return ""
 	}
 	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionStalled)
@@ -62,33 +34,36 @@ func stalled(o client.Object) string {
 	return fmt.Sprintf("the controller has stalled HelmRelease %s: %s: %s", hr.Name, c.Reason, c.Message)
 }
 
-// board has the progress towards a goal.
+// board has the progress of HelmReleases towards a condition.
 type board struct {
-	goal
+	// names are those that count.
+	names []string
+	// met is called with nil if the HelmRelease does not exist.
+	met     func(*helmv2.HelmRelease) bool
 	done    map[string]bool
 	missing int
-	// last is an object that did not satisfy the condition when it was last read.
-	last client.Object
+	// last is a HelmRelease that did not satisfy the condition when it was last read.
+	last *helmv2.HelmRelease
 	// end is the reason why waiting is useless.
 	end string
 }
 
-func newBoard(g goal) *board {
-	b := &board{goal: g, done: map[string]bool{}, missing: len(g.names)}
-	for _, name := range g.names {
+func newBoard(names []string, met func(*helmv2.HelmRelease) bool) *board {
+	b := &board{names: names, met: met, done: map[string]bool{}, missing: len(names)}
+	for _, name := range names {
 		b.done[name] = false
 		b.set(name, nil)
 	}
 	return b
 }
 
-// set takes note of an object, or of there being none.
-func (b *board) set(name string, o client.Object) {
+// set takes note of a HelmRelease, or of there being none.
+func (b *board) set(name string, hr *helmv2.HelmRelease) {
 	was, counts := b.done[name]
 	if !counts {
 		return
 	}
-	is := b.met(o)
+	is := b.met(hr)
 	switch {
 	case is && !was:
 		b.missing--
@@ -96,19 +71,19 @@ func (b *board) set(name string, o client.Object) {
 		b.missing++
 	}
 	b.done[name] = is
-	if is || o == nil {
+	if is || hr == nil {
 		return
 	}
-	b.last = o
-	if b.hopeless != nil && b.end == "" {
-		b.end = b.hopeless(o)
+	b.last = hr
+	if b.end == "" {
+		b.end = stalled(hr)
 	}
 }
 
 // over reports whether waiting has ended.
 func (b *board) over() bool { return b.missing == 0 || b.end != "" }
 
-// text describes the missing objects.
+// text describes the missing HelmReleases.
 func (b *board) text() string {
 	var names []string
 	for _, name := range b.names {
@@ -121,17 +96,18 @@ func (b *board) text() string {
 		shown += ", ..."
 	}
 	text := fmt.Sprintf("%d of %d are not as wanted: %s", b.missing, len(b.names), shown)
-	if hr, ok := b.last.(*helmv2.HelmRelease); ok {
-		text += fmt.Sprintf("\n%s: %s", hr.Name, harness.Summary(hr))
+	if b.last != nil {
+		text += fmt.Sprintf("\n%s: %s", b.last.Name, harness.Summary(b.last))
 	}
 	return text
 }
 
-// await waits until a goal is met. It watches, for polling a thousand releases
+// await waits until HelmReleases satisfy a condition. It watches, for polling a thousand releases
 // would be work for the API server that the controller needs.
-func (b *bench) await(ctx context.Context, g goal) error {
+func (b *bench) await(ctx context.Context, names []string, met func(*helmv2.HelmRelease) bool) error {
 	for {
-		board, err := b.look(ctx, g)
+		board := newBoard(names, met)
+		err := b.look(ctx, board)
 		switch ended := b.Env.Controller.Ended(); {
 		case ended != nil:
 			err = ended
@@ -149,28 +125,25 @@ func (b *bench) await(ctx context.Context, g goal) error {
 }
 
 // look lists and then watches until waiting has ended or the watch ends.
-func (b *bench) look(ctx context.Context, g goal) (*board, error) {
-	board, list := newBoard(g), g.list()
+func (b *bench) look(ctx context.Context, board *board) error {
+	list := &helmv2.HelmReleaseList{}
 	if err := b.Env.Client.List(ctx, list, client.InNamespace(name)); err != nil {
-		return board, err
+		return err
 	}
-	err := apimeta.EachListItem(list, func(item runtime.Object) error {
-		if o, ok := item.(client.Object); ok {
-			board.set(o.GetName(), o)
-		}
+	for i := range list.Items {
+		board.set(list.Items[i].Name, &list.Items[i])
+	}
+	if board.over() {
 		return nil
-	})
-	if err != nil || board.over() {
-		return board, err
 	}
-	version := &client.ListOptions{Namespace: name, Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
-	events, err := b.Env.Client.Watch(ctx, g.list(), version)
+	version := &client.ListOptions{Namespace: name, Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
+	events, err := b.Env.Client.Watch(ctx, &helmv2.HelmReleaseList{}, version)
 	if err != nil {
-		return board, err
+		return err
 	}
 	defer events.Stop()
 	b.follow(ctx, board, events.ResultChan())
-	return board, nil
+	return nil
 }
 
 func (b *bench) follow(ctx context.Context, board *board, events <-chan watch.Event) {
@@ -182,14 +155,14 @@ func (b *bench) follow(ctx context.Context, board *board, events <-chan watch.Ev
 			return
 		case <-tick.C:
 		case e, open := <-events:
-			o, ok := e.Object.(client.Object)
+			hr, ok := e.Object.(*helmv2.HelmRelease)
 			switch {
 			case !open || !ok || e.Type == watch.Bookmark:
 				return // repeat the list
 			case e.Type == watch.Deleted:
-				board.set(o.GetName(), nil)
+				board.set(hr.Name, nil)
 			default:
-				board.set(o.GetName(), o)
+				board.set(hr.Name, hr)
 			}
 		}
 	}

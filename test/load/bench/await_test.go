@@ -16,7 +16,7 @@ func TestBoard(t *testing.T) {
 	deployed := &helmv2.HelmRelease{}
 	deployed.Generation = 1
 	first, second, third := releaseName(0), releaseName(1), releaseName(2)
-	b := newBoard(releasesAre([]string{first, second}, func(hr *helmv2.HelmRelease) bool { return hr != nil && hr.Generation == 1 }))
+	b := newBoard([]string{first, second}, func(hr *helmv2.HelmRelease) bool { return hr != nil && hr.Generation == 1 })
 	for i, step := range []struct {
 		name    string
 		hr      *helmv2.HelmRelease
@@ -29,11 +29,7 @@ func TestBoard(t *testing.T) {
 		{second, deployed, 0},
 		{first, nil, 1},
 	} {
-		if step.hr == nil {
-			b.set(step.name, nil)
-		} else {
-			b.set(step.name, step.hr)
-		}
+		b.set(step.name, step.hr)
 		if b.missing != step.missing || b.over() != (step.missing == 0) {
 			t.Errorf("step %d: %d are missing, want %d; over: %v", i, b.missing, step.missing, b.over())
 		}
@@ -41,7 +37,7 @@ func TestBoard(t *testing.T) {
 	if want := "1 of 2 are not as wanted: bench-00000"; !strings.HasPrefix(b.text(), want) {
 		t.Errorf("%q is not %q", b.text(), want)
 	}
-	gone := newBoard(releasesAre([]string{first}, func(hr *helmv2.HelmRelease) bool { return hr == nil }))
+	gone := newBoard([]string{first}, func(hr *helmv2.HelmRelease) bool { return hr == nil })
 	if gone.missing != 0 {
 		t.Errorf("%d releases that do not exist have to go", gone.missing)
 	}
@@ -64,7 +60,7 @@ func TestStalledReleasesAreNotAwaited(t *testing.T) {
 		{releaseName(0), refused(2, 2, metav1.ConditionFalse), ""},
 		{releaseName(1), refused(2, 2, metav1.ConditionTrue), ""},
 	} {
-		b := newBoard(releasesAre([]string{releaseName(0)}, func(*helmv2.HelmRelease) bool { return false }))
+		b := newBoard([]string{releaseName(0)}, func(*helmv2.HelmRelease) bool { return false })
 		if b.set(c.name, c.hr); b.end != c.end || b.over() != (c.end != "") {
 			t.Errorf("case %d: %q, want %q; over: %v", i, b.end, c.end, b.over())
 		}

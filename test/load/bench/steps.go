@@ -94,7 +94,7 @@ func (b *bench) steps() []step {
 	return append(steps, step{
 		name: phaseDelete, do: b.deleteAll,
 		until: func(ctx context.Context, _ readings) error {
-			return b.await(ctx, releasesAre(b.names(nil), func(hr *helmv2.HelmRelease) bool { return hr == nil }))
+			return b.await(ctx, b.names(nil), func(hr *helmv2.HelmRelease) bool { return hr == nil })
 		},
 	})
 }
@@ -102,7 +102,7 @@ func (b *bench) steps() []step {
 // until waits for those releases that can be as wanted.
 func (b *bench) until(wanted func(*helmv2.HelmRelease) bool) func(context.Context, readings) error {
 	return func(ctx context.Context, _ readings) error {
-		return b.await(ctx, releasesAre(b.names(b.isHealthy), wanted))
+		return b.await(ctx, b.names(b.isHealthy), wanted)
 	}
 }
 
