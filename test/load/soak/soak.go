@@ -214,7 +214,8 @@ func (k *soak) settle(ctx context.Context) ([]string, error) {
 	limited, cancel := context.WithTimeout(ctx, k.limit)
 	defer cancel()
 	for {
-		releases, err := list(ctx, k.Env, &helmv2.HelmReleaseList{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
+		var releases map[string]*helmv2.HelmRelease
+		err := list(ctx, k.Env, &helmv2.HelmReleaseList{}, &releases)
 		if err == nil {
 			err = k.Env.Controller.Ended()
 		}

@@ -6,6 +6,7 @@ package soak
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -36,45 +39,35 @@ type seen struct {
 // look reads all objects.
 func look(ctx context.Context, env *harness.Environment) (*seen, error) {
 	s := &seen{}
-	var err error
-	if s.releases, err = list(ctx, env, &helmv2.HelmReleaseList{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items }); err != nil {
-		return nil, err
-	}
-	if s.deployments, err = list(ctx, env, &appsv1.DeploymentList{}, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }); err != nil {
-		return nil, err
-	}
-	if s.services, err = list(ctx, env, &corev1.ServiceList{}, func(l *corev1.ServiceList) []corev1.Service { return l.Items }); err != nil {
-		return nil, err
-	}
-	if s.ingresses, err = list(ctx, env, &networkingv1.IngressList{}, func(l *networkingv1.IngressList) []networkingv1.Ingress { return l.Items }); err != nil {
-		return nil, err
-	}
-	if s.accounts, err = list(ctx, env, &corev1.ServiceAccountList{}, func(l *corev1.ServiceAccountList) []corev1.ServiceAccount { return l.Items }); err != nil {
+	err := errors.Join(
+		list(ctx, env, &helmv2.HelmReleaseList{}, &s.releases),
+		list(ctx, env, &appsv1.DeploymentList{}, &s.deployments),
+		list(ctx, env, &corev1.ServiceList{}, &s.services),
+		list(ctx, env, &networkingv1.IngressList{}, &s.ingresses),
+		list(ctx, env, &corev1.ServiceAccountList{}, &s.accounts),
+		list(ctx, env, &sourcev1.HelmChartList{}, &s.helmCharts),
+	)
+	if err != nil {
 		return nil, err
 	}
 	// The namespace's own.
 	delete(s.accounts, "default")
-	if s.helmCharts, err = list(ctx, env, &sourcev1.HelmChartList{}, func(l *sourcev1.HelmChartList) []sourcev1.HelmChart { return l.Items }); err != nil {
-		return nil, err
-	}
 	s.stored, err = env.Stored(ctx, namespace)
 	return s, err
 }
 
 // list reads all objects of a kind.
-func list[T any, L client.ObjectList, P interface {
-	*T
-	client.Object
-}](ctx context.Context, env *harness.Environment, into L, items func(L) []T) (map[string]P, error) {
-	if err := env.Client.List(ctx, into, client.InNamespace(namespace)); err != nil {
-		return nil, err
+func list[T client.Object](ctx context.Context, env *harness.Environment, from client.ObjectList, into *map[string]T) error {
+	if err := env.Client.List(ctx, from, client.InNamespace(namespace)); err != nil {
+		return err
 	}
-	all := map[string]P{}
-	for i := range items(into) {
-		o := P(&items(into)[i])
-		all[o.GetName()] = o
-	}
-	return all, nil
+	*into = map[string]T{}
+	return apimeta.EachListItem(from, func(item runtime.Object) error {
+		if o, ok := item.(T); ok {
+			(*into)[o.GetName()] = o
+		}
+		return nil
+	})
 }
 
 // unsettled returns the HelmReleases whose status is not as wanted yet.
