@@ -28,7 +28,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
@@ -222,14 +221,12 @@ type run struct {
 	fill func(*helmrelease.Release)
 	// size is the size of the new revision's record, if it is reported.
 	size *release.RecordSize
-	// capabilities caches digests of capabilities for all jobs.
-	capabilities *render.CapabilitiesDigests
 }
 
 // prepare returns the state of a job. The caller must close its client.
 func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redactor redact.Redactor) (*run, error) {
 	run := &run{
-		job: job, runner: r, getter: getter, charts: r.charts, remote: r.remote, capabilities: &r.digests, redact: redactor,
+		job: job, runner: r, getter: getter, charts: r.charts, remote: r.remote, redact: redactor,
 		logs:     redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor),
 		findings: &findings{examiner: job.Examiner, redact: redactor, given: job.Secrets},
 	}

@@ -292,7 +292,7 @@ func (r *run) rendering(ctx context.Context, in remote.Rendering) (*remote.Rende
 			return nil, err
 		}
 	}
-	in.Release, in.EnableDNS, in.CapabilitiesDigest = r.job.Desired.Target.Name, r.job.AllowDNS, r.capabilities.Digest(in.Capabilities)
+	in.Release, in.EnableDNS = r.job.Desired.Target.Name, r.job.AllowDNS
 	connection, err := r.config.RESTClientGetter.ToRESTConfig()
 	if err != nil {
 		return nil, err

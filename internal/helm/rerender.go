@@ -104,9 +104,7 @@ const rerenderTimeout = time.Minute
 
 // again returns the state of a job that is only rendered again.
 func (r *Runner) again(getter genericclioptions.RESTClientGetter, job Job) *run {
-	return &run{
-		job: job, charts: r.charts, remote: r.remote, capabilities: &r.digests, config: &action.Configuration{RESTClientGetter: getter},
-	}
+	return &run{job: job, charts: r.charts, remote: r.remote, config: &action.Configuration{RESTClientGetter: getter}}
 }
 
 // rerender returns the manifest that Helm would store now in place of a stored revision.

@@ -16,16 +16,13 @@ const (
 	// maxChartBytes limits the estimated size of all cached charts. A worker has much more memory.
 	maxChartBytes = 24 << 20
 	maxCharts     = 64
-	// maxLists limits the number of cached lists of APIs, of which each cluster has one.
-	maxLists = 16
 )
 
-// cache caches parsed charts and lists of APIs by digest. It is safe for concurrent use.
+// cache caches parsed charts by digest. It is safe for concurrent use.
 type cache struct {
 	mu     sync.Mutex
 	charts *simplelru.LRU[string, sizedChart]
 	bytes  int64
-	lists  *simplelru.LRU[string, []string]
 }
 
 // sizedChart is a chart that is not changed, with its estimated size.
@@ -39,7 +36,6 @@ func newCache() *cache {
 	c := &cache{}
 	// NewLRU returns an error only for sizes that are not positive.
 	c.charts, _ = simplelru.NewLRU(maxCharts, func(_ string, s sizedChart) { c.bytes -= s.size })
-	c.lists, _ = simplelru.NewLRU[string, []string](maxLists, nil)
 	return c
 }
 
@@ -65,18 +61,4 @@ func (c *cache) addChart(digest string, added *helmchart.Chart) {
 	for c.bytes > maxChartBytes {
 		c.charts.RemoveOldest()
 	}
-}
-
-// apis returns a cached list of APIs; nil if there is none.
-func (c *cache) apis(digest string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	list, _ := c.lists.Get(digest)
-	return list
-}
-
-func (c *cache) addAPIs(digest string, list []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lists.Add(digest, list)
 }

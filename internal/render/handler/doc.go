@@ -6,7 +6,7 @@
 //
 //	handler.go  New: the functions
 //	dryrun.go   an install or upgrade of Helm as a dry run, with records in memory
-//	cache.go    parsed charts and lists of APIs of earlier requests
+//	cache.go    parsed charts of earlier requests
 //	dns.go      a resolver that sends the names of templates to the caller
 //	lookups.go  a connection that sends the reads of templates to the caller
 //	trace.go    which template or schema a traced call works on

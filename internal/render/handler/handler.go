@@ -40,11 +40,7 @@ type functions struct {
 	resolver *resolver
 }
 
-var (
-	// errUnknown means that the request has to be repeated with all data.
-	errUnknown = errors.New("the data of the request is not cached")
-	errName    = errors.New("there is no such function")
-)
+var errName = errors.New("there is no such function")
 
 // unloadable is the error of an archive.
 type unloadable struct{ error }
@@ -71,23 +67,16 @@ func (w *functions) handle(ctx context.Context, name string, request []byte, ask
 	default:
 		return nil, fmt.Errorf("%w: %q", errName, name)
 	}
-	var bad unloadable
-	switch {
-	case errors.Is(err, errUnknown):
-		return remote.EncodeUnknown()
-	case errors.As(err, &bad):
+	if bad, ok := errors.AsType[unloadable](err); ok {
 		return remote.EncodeUnloadable(bad.error)
 	}
 	return response, err
 }
 
 // parse returns the chart of a request, which the caller must not change.
-func (w *functions) parse(r *remote.Request) (c *helmchart.Chart, err error) {
+func (w *functions) parse(r *remote.Rendering) (c *helmchart.Chart, err error) {
 	if c := w.cache.chart(r.Digest); c != nil {
 		return c, nil
-	}
-	if len(r.Archive) == 0 {
-		return nil, errUnknown
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -102,7 +91,7 @@ func (w *functions) parse(r *remote.Request) (c *helmchart.Chart, err error) {
 }
 
 // load returns a copy of the chart of a request with the version and the defaults of the release.
-func (w *functions) load(r *remote.Request) (*helmchart.Chart, error) {
+func (w *functions) load(r *remote.Rendering) (*helmchart.Chart, error) {
 	parsed, err := w.parse(r)
 	if err != nil {
 		return nil, err
@@ -115,7 +104,7 @@ func (w *functions) load(r *remote.Request) (*helmchart.Chart, error) {
 	return c, nil
 }
 
-func (w *functions) identify(ctx context.Context, r *remote.Request) ([]byte, error) {
+func (w *functions) identify(ctx context.Context, r *remote.Rendering) ([]byte, error) {
 	c, err := w.parse(r)
 	if err != nil {
 		return nil, err
@@ -130,7 +119,7 @@ func (w *functions) identify(ctx context.Context, r *remote.Request) ([]byte, er
 
 // crds returns the CRDs of the enabled charts. It also validates post-renderers, so that CRDs are
 // not applied for a spec that cannot be rendered.
-func (w *functions) crds(ctx context.Context, r *remote.Request) ([]byte, error) {
+func (w *functions) crds(ctx context.Context, r *remote.Rendering) ([]byte, error) {
 	c, err := w.load(r)
 	if err != nil {
 		return nil, err
@@ -163,15 +152,7 @@ func unpackedSize(c *helmchart.Chart, values map[string]any) int {
 	return sum
 }
 
-func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.Ask) ([]byte, error) {
-	apis := r.APIVersions
-	if apis == nil {
-		if apis = w.cache.apis(r.CapabilitiesDigest); apis == nil {
-			return nil, errUnknown
-		}
-	} else {
-		w.cache.addAPIs(r.CapabilitiesDigest, apis)
-	}
+func (w *functions) render(ctx context.Context, r *remote.Rendering, ask worker.Ask) ([]byte, error) {
 	if w.resolver != nil && r.EnableDNS {
 		w.resolver.ask.Store(&ask)
 		defer w.resolver.ask.Store(nil)
@@ -182,11 +163,11 @@ func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.As
 			validateSchemas(ctx, c, values.CloneMap(r.Values))
 		}
 	}
-	rendered, err := w.dryRun(ctx, r, apis, ask, traced)
+	rendered, err := w.dryRun(ctx, r, ask, traced)
 	if err != nil && traced {
 		// Marks move the columns of errors, so the result without them counts.
 		worker.Note(ctx, "")
-		rendered, err = w.dryRun(ctx, r, apis, ask, false)
+		rendered, err = w.dryRun(ctx, r, ask, false)
 	}
 	if err != nil {
 		err = w.explained(r, err)
@@ -202,7 +183,7 @@ func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.As
 
 // explained returns the error of values that do not fit a schema in place of Helm's, which has several
 // lines, and other errors as they are.
-func (w *functions) explained(r *remote.Request, failure error) error {
+func (w *functions) explained(r *remote.Rendering, failure error) error {
 	if r.SkipSchemas {
 		return failure
 	}
@@ -225,7 +206,7 @@ func (w *functions) explained(r *remote.Request, failure error) error {
 }
 
 // dryRun returns the result of a dry run of Helm.
-func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string, ask worker.Ask, marked bool) (*remote.Rendered, error) {
+func (w *functions) dryRun(ctx context.Context, r *remote.Rendering, ask worker.Ask, marked bool) (*remote.Rendered, error) {
 	c, err := w.load(r)
 	if err != nil {
 		return nil, err
@@ -233,7 +214,7 @@ func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string
 	if r.OtherTime {
 		archive.ShiftTime(c)
 	}
-	in := inputOf(r, c, apis)
+	in := inputOf(r, c)
 	at := &connection{server: r.Server, timeout: r.RequestTimeout, ask: ask}
 	if in.Connection = at; marked {
 		in.Values, at.marks = values.CloneMap(r.Values), mark(ctx, c)
@@ -248,7 +229,7 @@ func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string
 	rendered := &remote.Rendered{Manifest: rls.Manifest}
 	if !r.ManifestOnly {
 		at.marks.remove(rls.Chart)
-		rendered.Notes, rendered.Hooks, rendered.Metadata = rls.Info.Notes, rls.Hooks, rls.Chart.Metadata
+		rendered.Notes, rendered.Hooks = rls.Info.Notes, rls.Hooks
 		if rendered.Chart, err = json.Marshal(rls.Chart); err != nil {
 			return nil, err
 		}
@@ -258,19 +239,18 @@ func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string
 }
 
 // inputOf returns the input of a dry run without a connection.
-func inputOf(r *remote.Request, c *helmchart.Chart, apis []string) *dryRun {
+func inputOf(r *remote.Rendering, c *helmchart.Chart) *dryRun {
+	capabilities := *r.Capabilities
+	capabilities.APIVersions = slices.Concat(capabilities.APIVersions, r.APIs)
 	return &dryRun{
 		Name: r.Release, Namespace: r.Namespace, Install: r.Install, Revision: r.Revision, Chart: c, Values: r.Values,
 		Spec: r.PostRender.Spec(), Hooks: r.Hooks, SkipSchemas: r.SkipSchemas,
-		EnableDNS: r.EnableDNS,
-		Capabilities: &chartutil.Capabilities{
-			KubeVersion: r.Kube, APIVersions: slices.Concat(apis, r.APIs), HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
-		},
+		EnableDNS: r.EnableDNS, Capabilities: &capabilities,
 	}
 }
 
 // kept returns the chart of a failed rendering as Helm would store it, with the error.
-func (w *functions) kept(r *remote.Request, failure error) (*remote.Rendered, error) {
+func (w *functions) kept(r *remote.Rendering, failure error) (*remote.Rendered, error) {
 	c, err := w.load(r)
 	if err != nil {
 		return nil, err
@@ -282,5 +262,5 @@ func (w *functions) kept(r *remote.Request, failure error) (*remote.Rendered, er
 	if err != nil {
 		return nil, err
 	}
-	return &remote.Rendered{Metadata: c.Metadata, Chart: raw, Failed: failure.Error()}, nil
+	return &remote.Rendered{Chart: raw, Failed: failure.Error()}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -68,7 +67,7 @@ func input(t testing.TB, files, values map[string]any) remote.Rendering {
 	return remote.Rendering{
 		Chart:   remote.Chart{Name: "web", Version: "1.0.0+abc", Digest: digest.FromBytes(data).String(), Archive: data, Values: values},
 		Release: "app", Namespace: "prod", Install: true, Revision: 1, Hooks: true, Timeout: time.Minute,
-		Capabilities: chartutil.DefaultCapabilities, CapabilitiesDigest: "default",
+		Capabilities: chartutil.DefaultCapabilities,
 	}
 }
 
@@ -79,8 +78,8 @@ func charts() map[string]struct{ files, values m } {
 	return map[string]struct{ files, values m }{
 		"Small": {m{"templates/a.yaml": "kind: ConfigMap\nmetadata: {name: {{ .Release.Name }} }\ndata: {v: {{ .Values.v }} }\n"}, m{"v": "x"}},
 		"Numbers": {
-			m{"templates/a.yaml": "kind: ConfigMap\nn: [{{ .Values.int }}, {{ .Values.int64 }}, {{ .Values.float }}, {{ .Values.default }}]\n", "values.yaml": "default: 12345678\n"},
-			m{"int": 12345678, "int64": int64(12345678), "float": 12345678.0},
+			m{"templates/a.yaml": "kind: ConfigMap\nn: [{{ .Values.int64 }}, {{ .Values.float }}, {{ .Values.default }}]\n", "values.yaml": "default: 12345678\n"},
+			m{"int64": int64(12345678), "float": 12345678.0},
 		},
 		"Everything": {m{
 			"Chart.yaml":              "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 1.0.0, condition: sub.enabled, import-values: [{child: exported, parent: imported}]}\n- {name: sub, version: 1.0.0, alias: other, condition: other.enabled}\n",
@@ -211,61 +210,13 @@ func TestRendersAsHelm(t *testing.T) {
 	}
 }
 
-// counting counts the calls of a worker.
-type counting struct {
-	worker.Caller
-
-	calls int
-}
-
-func (c *counting) Call(ctx context.Context, to worker.Call, answer worker.Answer) ([]byte, error) {
-	c.calls++
-	return c.Caller.Call(ctx, to, answer)
-}
-
-// random returns bytes that cannot be compressed.
-func random(size int) string {
-	large := make([]byte, size)
-	source := rand.New(rand.NewPCG(1, 2))
-	for i := range large {
-		large[i] = byte(source.Uint64())
-	}
-	return string(large)
-}
-
-// TestCache: a call is repeated only if the worker has not cached the chart or the APIs.
-func TestCache(t *testing.T) {
-	t.Parallel()
-	in := input(t, m{"files/large": random(100 << 10)}, nil)
-	w := &counting{Caller: worker.Local{Handler: New()}}
-	client := remote.New(w)
-	for _, step := range []struct {
-		reason, capabilities string
-		want                 int
-	}{
-		{"the worker knows neither", "a", 2},
-		{"the worker knows both", "a", 1},
-		{"the worker does not know the APIs", "b", 2},
-		{"it remembers both lists", "a", 1},
-	} {
-		w.calls, in.CapabilitiesDigest = 0, step.capabilities
-		if _, err := client.Render(t.Context(), in, &rest.Config{}); err != nil || w.calls != step.want {
-			t.Errorf("%s: %d calls, %v", step.reason, w.calls, err)
-		}
-	}
-	w.calls = 0
-	if _, err := client.CRDs(t.Context(), in.Chart); err != nil || w.calls != 1 {
-		t.Errorf("%d calls for the CRDs of a cached chart, %v", w.calls, err)
-	}
-}
-
 // TestCacheIsBounded: charts are evicted, and a larger one is not cached.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	w := &functions{cache: newCache()}
 	for i := range 8 {
-		r := &remote.Request{Rendering: input(t, m{"files/large": strings.Repeat(fmt.Sprint(i), 4<<20)}, nil)}
-		if _, err := w.parse(r); err != nil {
+		r := input(t, m{"files/large": strings.Repeat(fmt.Sprint(i), 4<<20)}, nil)
+		if _, err := w.parse(&r); err != nil {
 			t.Fatal(err)
 		}
 		if w.cache.bytes > maxChartBytes || w.cache.chart(r.Digest) == nil {

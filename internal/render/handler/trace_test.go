@@ -86,7 +86,6 @@ func TestDeathsAreNamed(t *testing.T) {
 		"Notes":    {m{"templates/NOTES.txt": loop}, nil, "template web/templates/NOTES.txt"},
 		"Included": {m{"templates/a.yaml": "{{ include \"web/templates/b.yaml\" . }}" + loop, "templates/b.yaml": "kind: B\n"}, nil, "template web/templates/a.yaml"},
 		"Schema":   {m{"values.schema.json": `{"type":"object"}`, "charts/sub/Chart.yaml": sub, "charts/sub/values.schema.json": endless()}, m{"sub": m{"a": 1}}, "the schema of chart web/charts/sub"},
-		"Large":    {m{"files/large": random(100 << 10), "templates/loop.yaml": loop}, nil, "template web/templates/loop.yaml"},
 	} {
 		in := input(t, tc.files, tc.values)
 		// A worker that has cached the chart is not the one that renders it again.

@@ -5,7 +5,6 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -23,31 +22,36 @@ const leastTimeout = 5 * time.Second
 // traceTimeout limits a traced call that only shows what ended the call before.
 const traceTimeout = 2 * time.Second
 
-// call calls a function, and once more if that ended the worker. It returns the response and its
-// further sections. The end of ctx does not end the call, which has a timeout of its own.
-func (c calls) call(ctx context.Context, function, doing string, in Rendering, requests worker.Answer) (response, [][]byte, error) {
+// call calls a function, and once more if that ended the worker. The end of ctx does not end the
+// call, which has a timeout of its own.
+func (c calls) call(ctx context.Context, function, doing string, in Rendering, requests worker.Answer) (response, error) {
 	timeout := max(in.Timeout, leastTimeout)
-	limited := context.WithoutCancel(ctx)
-	to := worker.Call{Function: function, Timeout: timeout, Tenant: in.Tenant}
-	r, sections, err := c.exchange(limited, to, in, requests, false)
-	if died, dead := errors.AsType[*worker.Died](err); dead && ctx.Err() == nil {
-		r, sections, err = c.trace(limited, died, to, in, requests)
+	request, err := encode(in, len(in.Archive))
+	if err != nil {
+		return response{}, err
 	}
-	return r, sections, described(doing, timeout, err)
+	limited := context.WithoutCancel(ctx)
+	to := worker.Call{Function: function, Request: request, Timeout: timeout, Tenant: in.Tenant}
+	message, err := c.caller.Call(limited, to, requests)
+	if died, dead := errors.AsType[*worker.Died](err); dead && ctx.Err() == nil {
+		message, err = c.trace(limited, died, to, requests)
+	}
+	if err != nil {
+		return response{}, described(doing, timeout, err)
+	}
+	return decodeResponse(message)
 }
 
 // trace repeats a call that ended its worker, in a new one. Functions have no side effects. The
 // result of the new call counts, unless it ends its worker, too: then its trace shows what both
 // worked on. If another process has killed the first worker, the second one decides. Otherwise the
 // limit that ended the first one stands, so the second one gets little time.
-func (c calls) trace(
-	ctx context.Context, first *worker.Died, to worker.Call, in Rendering, requests worker.Answer,
-) (response, [][]byte, error) {
+func (c calls) trace(ctx context.Context, first *worker.Died, to worker.Call, requests worker.Answer) ([]byte, error) {
 	to.Traced = true
 	if !first.Outside() {
 		to.Timeout = min(to.Timeout, traceTimeout)
 	}
-	r, sections, err := c.exchange(ctx, to, in, requests, true)
+	message, err := c.caller.Call(ctx, to, requests)
 	second, dead := errors.AsType[*worker.Died](err)
 	_, none := errors.AsType[*worker.Unavailable](err)
 	if (dead || none) && !first.Outside() {
@@ -57,42 +61,7 @@ func (c calls) trace(
 		}
 		err = &same
 	}
-	return r, sections, err
-}
-
-// exchange calls a function, and calls it again with all data if the worker has not cached some of
-// it. If all is set, the first call has all data.
-func (c calls) exchange(
-	ctx context.Context, to worker.Call, in Rendering, requests worker.Answer, all bool,
-) (response, [][]byte, error) {
-	for {
-		var err error
-		if to.Request, err = encodeRequest(in, all); err != nil {
-			return response{}, nil, err
-		}
-		message, err := c.caller.Call(ctx, to, requests)
-		if err != nil {
-			return response{}, nil, err
-		}
-		sections, err := decodeSections(message, 2)
-		if err != nil {
-			return response{}, nil, err
-		}
-		var s state
-		var r response
-		if err := errors.Join(json.Unmarshal(sections[0], &s), json.Unmarshal(sections[1], &r)); err != nil {
-			return response{}, nil, fmt.Errorf("%w: %w", errMessage, err)
-		}
-		switch {
-		case s.Unloadable != "":
-			return response{}, nil, &Unloadable{s.Unloadable}
-		case !s.Unknown:
-			return r, sections[2:], nil
-		case all:
-			return response{}, nil, fmt.Errorf("%w: data that was sent is unknown", errMessage)
-		}
-		all = true
-	}
+	return message, err
 }
 
 // Ended is the end of a worker during a call, as users read it.

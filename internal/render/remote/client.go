@@ -37,7 +37,7 @@ const readTimeout = time.Minute
 // Identify returns the facts of an archive, which is read for a tenant.
 func (c *Client) Identify(ctx context.Context, tenant, digest string, archive []byte) (Facts, error) {
 	in := Rendering{Chart: Chart{Tenant: tenant, Digest: digest, Archive: archive}, Timeout: readTimeout}
-	r, _, err := c.call(ctx, FunctionIdentify, "reading the chart", in, noRequests)
+	r, err := c.call(ctx, FunctionIdentify, "reading the chart", in, noRequests)
 	if err == nil && r.Facts == nil {
 		err = fmt.Errorf("%w: it has no facts", errMessage)
 	}
@@ -50,11 +50,14 @@ func (c *Client) Identify(ctx context.Context, tenant, digest string, archive []
 // CRDs returns the CRDs of a chart.
 func (c *Client) CRDs(ctx context.Context, chart Chart) (CRDs, error) {
 	in := Rendering{Chart: chart, Timeout: readTimeout}
-	r, sections, err := c.call(ctx, FunctionCRDs, "reading the CRDs of chart "+chart.Name+" "+chart.Version, in, noRequests)
+	r, err := c.call(ctx, FunctionCRDs, "reading the CRDs of chart "+chart.Name+" "+chart.Version, in, noRequests)
+	if err == nil && r.CRDs == nil {
+		err = fmt.Errorf("%w: it has no CRDs", errMessage)
+	}
 	if err != nil {
 		return CRDs{}, err
 	}
-	return decodeCRDs(r, sections)
+	return *r.CRDs, nil
 }
 
 // Render renders a chart. Lookups are sent through the given connection.
@@ -64,11 +67,14 @@ func (c *Client) Render(ctx context.Context, in Rendering, connection *rest.Conf
 	if in.EnableDNS {
 		l.resolve = net.DefaultResolver.LookupHost
 	}
-	r, sections, err := c.call(ctx, FunctionRender, "rendering chart "+in.Name+" "+in.Version, in, l.answer)
+	r, err := c.call(ctx, FunctionRender, "rendering chart "+in.Name+" "+in.Version, in, l.answer)
+	if err == nil && r.Rendered == nil {
+		err = fmt.Errorf("%w: it has no rendered chart", errMessage)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return decodeRendered(r, sections)
+	return r.Rendered, nil
 }
 
 // errRequest is the error for a request of a worker that its function does not need.

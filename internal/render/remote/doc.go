@@ -4,18 +4,14 @@
 // Package remote calls workers that parse and render charts, and defines the requests and responses
 // of these calls. Archives, templates and schemas are parsed in the worker only.
 //
-// Each request has all data that its function needs. Large data that the worker may have cached is
-// sent with its digest only. If the worker has not cached it, the call is repeated with all data.
-//
-// A call that ends its worker is repeated once, too. A worker may be killed by something else, and
-// the second one reports what it works on, so that the error names a template or a file.
+// Each request has all data that its function needs. A call that ends its worker is repeated once. A
+// worker may be killed by something else, and the second one reports what it works on, so that the
+// error names a template or a file.
 //
 //	client.go     Client: the functions of a worker
 //	call.go       calls, their repetitions and their errors
 //	lookups.go    reads of templates, which the caller sends to the API server
 //	encode.go     the encoding of requests and responses
-//	sections.go   a message: a list of byte strings, so that archives and manifests are sent as they are
-//	value.go      values of charts, with the types of their numbers
 //	limits.go     limits of rendered text
 //	functions.go  the requests and responses of the functions
 package remote

@@ -50,13 +50,13 @@ type Chart struct {
 	// Name and Version are those of the release. The version replaces that of the archive.
 	Name, Version string
 	// Tenant is the namespace that the call is for.
-	Tenant string `json:"-"`
+	Tenant string `cbor:"-"`
 	// Digest is that of the archive.
 	Digest  string
-	Archive []byte         `json:"-"`
-	Values  map[string]any `json:"-"`
+	Archive []byte
+	Values  map[string]any
 	// Defaults, if not nil, replace the defaults in the chart.
-	Defaults map[string]any `json:"-"`
+	Defaults map[string]any
 	// PostRender is validated before the chart is used.
 	PostRender PostRender
 }
@@ -98,10 +98,8 @@ type Rendering struct {
 	// Revision is the number in the templates of an upgrade. In those of an install it is 1.
 	Revision int
 	// Capabilities are those that templates see. APIs are added to them.
-	Capabilities *chartutil.Capabilities `json:"-"`
+	Capabilities *chartutil.Capabilities
 	APIs         []string
-	// CapabilitiesDigest is the digest of Capabilities.
-	CapabilitiesDigest string
 	// Server is the address of the API server for lookups, and RequestTimeout the timeout of their
 	// requests; zero is none.
 	Server         string
@@ -125,7 +123,7 @@ type Rendered struct {
 	Manifest, Notes string
 	Hooks           []*helmrelease.Hook
 	// Metadata is that of Chart, which is the chart as Helm stores it, in JSON.
-	Metadata *helmchart.Metadata
+	Metadata *helmchart.Metadata `cbor:"-"`
 	Chart    []byte
 	// Failed is the error of the rendering. Then only the chart is set.
 	Failed string
@@ -144,5 +142,5 @@ type Answer struct {
 	Status int
 	// ContentType and RetryAfter are the headers of these names.
 	ContentType, RetryAfter string
-	Body                    []byte `json:"-"`
+	Body                    []byte
 }

@@ -17,6 +17,8 @@ const (
 	maxRendered = 32 << 20
 	// maxChart limits the bytes of a stored chart, whose files are encoded in base64.
 	maxChart = 256 << 20
+	// maxFiles limits the number of hooks, and of files with CRDs.
+	maxFiles = 100_000
 )
 
 // MaxAnswer limits the bytes of an answer to a lookup.

@@ -34,7 +34,7 @@ func (l *lookups) answer(ctx context.Context, name string, request []byte) ([]by
 	if name != FunctionGet {
 		return nil, errRequest
 	}
-	get, err := decodeGet(request)
+	get, err := decode[Get](fromWorker, request)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func (l *lookups) answer(ctx context.Context, name string, request []byte) ([]by
 	if len(body) > maxBody {
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxBody)
 	}
-	return encodeAnswer(Answer{
+	return encode(Answer{
 		Status: response.StatusCode, ContentType: response.Header.Get("Content-Type"), RetryAfter: response.Header.Get("Retry-After"), Body: body,
-	})
+	}, len(body))
 }
 
 // send sends a read without following redirects.

@@ -4,13 +4,18 @@
 package remote
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +26,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/worker"
 )
 
@@ -42,63 +48,104 @@ func rendering() Rendering {
 	return Rendering{
 		Chart: Chart{
 			Name: "web", Version: "1.2.0", Digest: "sha256:a", Archive: []byte(strings.Repeat("archive", 10_000)),
-			Values: map[string]any{"n": int64(3), "f": 3.0}, Defaults: map[string]any{}, PostRender: PostRender{Strategy: "combined"},
+			Values: map[string]any{"n": int64(3), "f": 3.0}, Defaults: map[string]any{}, PostRender: PostRender{
+				Strategy: "combined", Metadata: &helmv2.CommonMetadata{Labels: map[string]string{"a": "b"}},
+				Renderers: []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{
+					Patches: []helmv2.Patch{{Patch: "a: b", Target: &helmv2.Selector{Kind: "Pod"}}}, Images: []helmv2.Image{{Name: "app", NewTag: "2"}},
+				}}},
+			},
 		},
-		Hooks: true, Release: "app", Namespace: "prod", Revision: 7, Timeout: time.Minute, APIs: []string{"a/v1"}, CapabilitiesDigest: "sha256:c",
+		Hooks: true, Release: "app", Namespace: "prod", Revision: 7, Timeout: time.Minute, APIs: []string{"a/v1"},
 		Capabilities: &chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.34.0", Major: "1", Minor: "34"}, APIVersions: []string{"v1", "apps/v1"}},
 	}
 }
 
-// TestRequests: a request arrives as it was sent. Without all data, it has no large archive and no
-// list of APIs.
+// TestRequests: a request arrives as it was sent.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	for _, all := range []bool{false, true} {
-		in := rendering()
-		message, err := encodeRequest(in, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := DecodeRequest(message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := &Request{Rendering: in, Kube: in.Capabilities.KubeVersion}
-		want.Capabilities = nil
-		if want.Archive = []byte{}; all {
-			want.Archive, want.APIVersions = in.Archive, in.Capabilities.APIVersions
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("all data %t (-want +got):\n%s", all, diff)
-		}
-		if !all && len(message) > 2000 {
-			t.Errorf("without all data, the request has %d bytes", len(message))
-		}
-	}
-	small := rendering()
-	small.Archive = small.Archive[:alwaysSent]
-	message, err := encodeRequest(small, false)
+	in := rendering()
+	message, err := encode(in, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := DecodeRequest(message); err != nil || len(got.Archive) != alwaysSent {
-		t.Errorf("a small archive is not sent: %v", err)
+	got, err := DecodeRequest(message)
+	if diff := cmp.Diff(&in, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestValues: templates print numbers of different types differently, and nil defaults are those of
+// the archive.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string]map[string]any{
+		"Nil": nil, "Empty": {},
+		"Numbers": {"int64": int64(-3), "float": 3.0, "large": 1e300, "least": int64(math.MinInt64), "most": int64(math.MaxInt64)},
+		"Others":  {"": nil, "t": true, "f": false, "s": "\xff text", "l": []any{int64(1), nil, []any{}}, "m": map[string]any{"m": map[string]any{}}},
+	} {
+		message, err := encode(Rendering{Chart: Chart{Values: values, Defaults: values}}, 0)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := DecodeRequest(message)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff([]map[string]any{values, values}, []map[string]any{got.Values, got.Defaults}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	var deep any
+	for range 10_000 {
+		deep = []any{deep}
+	}
+	message, err := encode(Rendering{Chart: Chart{Values: map[string]any{"deep": deep}}}, 0)
+	if err == nil {
+		_, err = DecodeRequest(message)
+	}
+	if err != nil {
+		t.Errorf("values as deep as JSON may be: %v", err)
 	}
 }
 
 func FuzzDecodeRequest(f *testing.F) {
 	in := rendering()
 	in.Archive = []byte("archive") // the fuzzer is slow with long inputs
-	for _, all := range []bool{true, false} {
-		message, err := encodeRequest(in, all)
+	message, err := encode(in, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(message)
+	f.Fuzz(func(t *testing.T, message []byte) {
+		if r, err := DecodeRequest(message); err == nil && r == nil {
+			t.Error("neither a request nor an error")
+		}
+	})
+}
+
+// FuzzDecodeResponse: the controller survives all bytes of a worker, and what it accepts is complete.
+func FuzzDecodeResponse(f *testing.F) {
+	for _, r := range []response{
+		{Unloadable: "no"}, {Facts: &Facts{Name: "web"}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a", File: &helmchart.File{Name: "a"}}}}},
+		{Rendered: &Rendered{Manifest: "a: \xff\n", Chart: []byte(`{"metadata":{"name":"web"}}`), Hooks: []*helmrelease.Hook{{Name: "h"}}}},
+		{Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}},
+	} {
+		message, err := encode(r, 0)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(message)
 	}
 	f.Fuzz(func(t *testing.T, message []byte) {
-		if r, err := DecodeRequest(message); err == nil && r == nil {
-			t.Error("neither a request nor an error")
+		r, err := decodeResponse(message)
+		if err != nil {
+			return
+		}
+		if r.CRDs != nil && slices.ContainsFunc(r.CRDs.Files, func(f helmchart.CRD) bool { return f.File == nil }) {
+			t.Error("a file has no content")
+		}
+		if r.Rendered != nil && slices.Contains(r.Rendered.Hooks, nil) {
+			t.Error("a hook is missing")
 		}
 	})
 }
@@ -130,19 +177,16 @@ func must(t *testing.T, message []byte, err error) []byte {
 	return message
 }
 
-// TestRendered: a rendered chart arrives as it was sent, after a repeated call if its data was
-// unknown.
+// TestRendered: a rendered chart arrives as it was sent, with the metadata of its chart.
 func TestRendered(t *testing.T) {
 	t.Parallel()
 	want := Rendered{
-		Manifest: "a: \xff\n", Notes: "notes", Chart: []byte(`{"metadata":{}}`), Metadata: &helmchart.Metadata{Name: "web", Version: "1.2.0"},
-		Hooks: []*helmrelease.Hook{{Name: "h", Kind: "Job", Path: "p", Manifest: "m: \xfe", Weight: 3, Events: []helmrelease.HookEvent{"test"}}},
+		Manifest: "a: \xff\n", Notes: "notes", Chart: []byte(`{"metadata":{"name":"web","version":"1.2.0"},"lock":null}`),
+		Metadata: &helmchart.Metadata{Name: "web", Version: "1.2.0"},
+		Hooks:    []*helmrelease.Hook{{Name: "h", Kind: "Job", Path: "p", Manifest: "m: \xfe", Weight: 3, Events: []helmrelease.HookEvent{"test"}}},
 	}
-	unknown, err := EncodeUnknown()
-	sent := want
-	w := &scripted{responses: [][]byte{must(t, unknown, err)}}
-	message, err := EncodeRendered(&sent)
-	w.responses = append(w.responses, must(t, message, err))
+	message, err := EncodeRendered(&want)
+	w := &scripted{responses: [][]byte{must(t, message, err)}}
 	got, err := New(w).Render(t.Context(), rendering(), &rest.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -150,45 +194,79 @@ func TestRendered(t *testing.T) {
 	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(w.calls) != 2 || len(w.calls[0].Request) > len(w.calls[1].Request)/2 || w.calls[1].Timeout != time.Minute || w.calls[1].Traced {
+	if len(w.calls) != 1 || w.calls[0].Timeout != time.Minute || w.calls[0].Traced {
 		t.Errorf("%d calls", len(w.calls))
-	}
-	if want.Hooks[0].Manifest == "" {
-		t.Error("encoding has changed the hook")
 	}
 }
 
 // TestUnusableResponses: a response that is not complete or exceeds a limit is an error.
 func TestUnusableResponses(t *testing.T) {
 	t.Parallel()
-	unknown, err := EncodeUnknown()
-	must(t, unknown, err)
-	large, err := EncodeRendered(&Rendered{Manifest: strings.Repeat("x", maxRendered+1)})
-	must(t, large, err)
+	encoded := func(value any) []byte {
+		message, err := encode(value, 0)
+		return must(t, message, err)
+	}
+	good := encoded(response{Rendered: &Rendered{}})
 	for name, tc := range map[string]struct {
 		message []byte
 		want    string
 	}{
-		"Unknown": {unknown, "data that was sent is unknown"},
-		"Nothing": {nil, "cannot be read"},
-		"NoJSON":  {encodeSections([]byte("{"), []byte("{}")), "cannot be read"},
-		"Short":   {encodeSections([]byte("{}"), []byte("{}"), nil), "has 1 sections"},
-		"NoHook":  {encodeSections([]byte("{}"), []byte(`{"Hooks":[null]}`), nil, nil, nil, nil), "a hook is missing"},
-		"Large":   {large, "the chart renders more than 33554432 bytes"},
+		"Nothing":    {nil, "cannot be read"},
+		"Another":    {encoded(response{Facts: &Facts{}}), "it has no rendered chart"},
+		"Incomplete": {good[:len(good)-1], "cannot be read"},
+		"Longer":     {append(bytes.Clone(good), 0), "cannot be read"},
+		"NoHook":     {encoded(response{Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}), "a hook is missing"},
+		"NoMetadata": {encoded(response{Rendered: &Rendered{Chart: []byte("[1")}}), "the metadata of the chart"},
+		"Deep":       {bytes.Repeat([]byte{0x81}, 1000), "cannot be read: cbor: exceeded max nested level 8"},
+		"Announced":  {[]byte{0xa1, 0x68, 'R', 'e', 'n', 'd', 'e', 'r', 'e', 'd', 0xa1, 0x65, 'H', 'o', 'o', 'k', 's', 0x9a, 0x7f, 0xff, 0xff, 0xff}, "cannot be read: cbor: exceeded max number of elements 100000"},
+		"Fields":     {append([]byte{0xb8, 65}, make([]byte, 130)...), "cannot be read: cbor: exceeded max number of key-value pairs 64"},
+		"Repeated":   {[]byte{0xa2, 0x65, 'F', 'a', 'c', 't', 's', 0xa0, 0x65, 'F', 'a', 'c', 't', 's', 0xa0}, "cannot be read: cbor: found duplicate map key"},
+		"Tag":        {append([]byte{0xc1}, good...), "cannot be read"},
+		"Large":      {encoded(response{Rendered: &Rendered{Manifest: strings.Repeat("x", maxRendered+1)}}), "the chart renders more than 33554432 bytes"},
 	} {
-		w := &scripted{responses: [][]byte{tc.message, tc.message}}
+		w := &scripted{responses: [][]byte{tc.message}}
 		if _, err := New(w).Render(t.Context(), rendering(), &rest.Config{}); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %s", name, err, tc.want)
 		}
 	}
-	files, err := encodeResponse(state{}, response{Files: []file{{Name: "a"}}})
-	w := &scripted{responses: [][]byte{must(t, files, err)}}
-	if _, err := New(w).CRDs(t.Context(), Chart{}); !errors.Is(err, errMessage) {
-		t.Errorf("a file without content: %v", err)
+	for name, r := range map[string]response{"no CRDs": {}, "a file without content": {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}}} {
+		w := &scripted{responses: [][]byte{encoded(r)}}
+		if _, err := New(w).CRDs(t.Context(), Chart{}); !errors.Is(err, errMessage) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	w = &scripted{responses: [][]byte{must(t, encodeSections([]byte("{}"), []byte("{}")), nil)}}
+	w := &scripted{responses: [][]byte{encoded(response{})}}
 	if _, err := New(w).Identify(t.Context(), "", "", nil); !errors.Is(err, errMessage) {
 		t.Errorf("a chart without facts: %v", err)
+	}
+}
+
+// TestHostileMemory: a response that stands for many small values takes no more than a multiple of its
+// size.
+func TestHostileMemory(t *testing.T) {
+	const size = 1 << 20
+	array := func(element string, n int) []byte {
+		return append(binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n)), strings.Repeat(element, n)...)
+	}
+	field := func(name string, value []byte) []byte {
+		return slices.Concat([]byte{0xa1, 0x60 + byte(len(name))}, []byte(name), value)
+	}
+	manyEvents := field("events", array("\x60", maxFiles))
+	for name, content := range map[string][]byte{
+		"Hooks":  field("Rendered", field("Hooks", array("\xa0", maxFiles))),
+		"Files":  field("CRDs", field("Files", array("\xa0", maxFiles))),
+		"Events": field("Rendered", field("Hooks", array(string(manyEvents), size/len(manyEvents)))),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = decodeResponse(content)
+		runtime.ReadMemStats(&after)
+		most := uint64(32<<20 + 64*len(content))
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > most {
+			t.Errorf("%s: %d bytes were allocated for %d", name, allocated, len(content))
+		} else {
+			t.Logf("%s: %d bytes were allocated for %d", name, allocated, len(content))
+		}
 	}
 }
 
