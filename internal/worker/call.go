@@ -25,8 +25,7 @@ const (
 )
 
 // call sends a call to the process and serves it to its end. The process can be used again if the
-// error is nil, *Failure or *TooLarge, and usable returns true then. Any other error is *Died, or
-// notBegun.
+// error is nil or *Failure, and usable returns true then. Any other error is *Died, or notBegun.
 func (p *process) call(ctx context.Context, o Options, c Call, answer Answer) (response []byte, usable bool, err error) {
 	p.calls++
 	stopContext := context.AfterFunc(ctx, func() { p.kill(interrupted(ctx)) })
@@ -36,7 +35,7 @@ func (p *process) call(ctx context.Context, o Options, c Call, answer Answer) (r
 	l.stop()
 	// If the function has started, it kills the process at any moment.
 	usable = stopContext() && !p.wasKilled()
-	if response != nil || isReply(err) && usable {
+	if _, failed := errors.AsType[*Failure](err); response != nil || failed && usable {
 		return response, usable, err
 	}
 	// Nothing but a valid reply returns before the end of the process. A failure may be one of a
@@ -61,13 +60,6 @@ func (d *Died) within(o Options, note string) *Died {
 	return &all
 }
 
-// isReply reports whether err is the reply of a handler.
-func isReply(err error) bool {
-	_, failure := errors.AsType[*Failure](err)
-	_, excess := errors.AsType[*TooLarge](err)
-	return failure || excess
-}
-
 // exchange is the exchange of frames of one call.
 type exchange struct {
 	sizes
@@ -83,8 +75,8 @@ type exchange struct {
 	note string
 }
 
-// run sends a call and reads frames up to the reply, which is a response that is not nil, a
-// *Failure or a *TooLarge. Any other error is one of the pipes.
+// run sends a call and reads frames up to the reply, which is a response that is not nil or a
+// *Failure. Any other error is one of the pipes.
 func (x *exchange) run(ctx context.Context, c Call) (response []byte, err error) {
 	m, sent := message{c.Function, c.Request}, frameCall
 	if c.Traced {
@@ -112,12 +104,6 @@ func (x *exchange) run(ctx context.Context, c Call) (response []byte, err error)
 			return payload, nil
 		case frameFailure:
 			return nil, &Failure{Text: strings.ToValidUTF8(string(payload), "\uFFFD")}
-		case frameExcess:
-			size, err := sizeOf(payload)
-			if err != nil {
-				return nil, err
-			}
-			return nil, &TooLarge{Payload: "response", Size: size, Max: int64(x.Response)}
 		case frameAsk:
 			if err := sendAnswer(ctx, x.in, x.sizes, payload, x.answer); err != nil {
 				return nil, err
@@ -133,14 +119,13 @@ func sendAnswer(ctx context.Context, in io.Writer, s sizes, payload []byte, answ
 		return err
 	}
 	response, err := reply(ctx, answer, m.name, m.request)
-	switch {
-	case err != nil:
-		return writeFrame(in, frameRefusal, textOf(err))
-	case uint64(len(response)) > uint64(s.Answer):
-		return writeFrame(in, frameOversized, sizePayload(len(response)))
-	default:
-		return writeFrame(in, frameAnswer, response)
+	if err == nil {
+		err = checkSize("answer", len(response), s.Answer)
 	}
+	if err != nil {
+		return writeFrame(in, frameRefusal, textOf(err))
+	}
+	return writeFrame(in, frameAnswer, response)
 }
 
 // limits end the process of a call. They begin anew with its handler.

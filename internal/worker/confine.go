@@ -5,7 +5,6 @@ package worker
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -14,8 +13,7 @@ import (
 
 // settings are the limits of a worker process. The parent process sends them.
 type settings struct {
-	Version int
-	Sizes   sizes
+	Sizes sizes
 	// Memory is the maximum of memory of the Go runtime in bytes.
 	Memory int64
 	// Stack is the maximum of all goroutine stacks in bytes.
@@ -26,7 +24,6 @@ type settings struct {
 
 // report is what a worker process reports when it is ready.
 type report struct {
-	Version int
 	// Filter is true if system calls are filtered.
 	Filter bool
 	// MemoryLimit is true if the kernel limits memory. The race detector reserves terabytes, so
@@ -41,7 +38,7 @@ const maxDescriptors = 9
 // confine applies the limits to this process, for its remaining life. Whatever needs files must
 // happen before.
 func confine(s settings) (report, error) {
-	r := report{Version: version, MemoryLimit: !raceDetector}
+	r := report{MemoryLimit: !raceDetector}
 	// It reads the local time zone, which the runtime otherwise does at its first use. No other time
 	// zone is available in templates, as in the container image, which has no zone files.
 	_ = time.Unix(0, 0).Local().Format(time.RFC3339)
@@ -95,13 +92,9 @@ const reservation = 128 << 20
 // does not check RLIMIT_DATA when the runtime makes reserved memory writable at once, so a single
 // large allocation would exceed it.
 func addressLimit(memory int64) (uint64, error) {
-	raw, err := os.ReadFile("/proc/self/statm")
+	addresses, _, err := memoryOf("self")
 	if err != nil {
 		return 0, err
 	}
-	var pages int64
-	if _, err := fmt.Sscan(string(raw), &pages); err != nil {
-		return 0, fmt.Errorf("statm: %w", err)
-	}
-	return uint64(pages*int64(os.Getpagesize()) + memory + reservation), nil
+	return uint64(addresses + memory + reservation), nil
 }

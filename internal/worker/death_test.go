@@ -57,14 +57,14 @@ func TestExceeded(t *testing.T) {
 }
 
 func TestParseStatm(t *testing.T) {
-	resident, data, err := parseStatm("1000 300 200 50 0 400 0\n", 4096)
-	if resident != 100*4096 || data != 400*4096 || err != nil {
-		t.Errorf("got %d, %d, %v", resident, data, err)
+	addresses, data, err := parseStatm("1000 300 200 50 0 400 0\n", 4096)
+	if addresses != 1000*4096 || data != 400*4096 || err != nil {
+		t.Errorf("got %d, %d, %v", addresses, data, err)
 	}
 	if _, _, err := parseStatm("1000 300", 4096); err == nil {
 		t.Error("a short line has no error")
 	}
-	if resident, data, err := memoryOf("self"); resident <= 0 || data <= 0 || err != nil {
-		t.Errorf("this process: got %d, %d, %v", resident, data, err)
+	if addresses, data, err := memoryOf("self"); addresses <= 0 || data <= 0 || err != nil {
+		t.Errorf("this process: got %d, %d, %v", addresses, data, err)
 	}
 }

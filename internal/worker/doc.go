@@ -24,8 +24,8 @@
 //     RLIMIT_DATA does not count, is refused by the filter.
 //   - CPU time of all calls by RLIMIT_CPU, open files by RLIMIT_NOFILE, and no core dumps or files.
 //   - It is not dumpable: other processes of the same user cannot trace it or read its memory.
-//   - Its environment has GOMAXPROCS, GODEBUG and TZ. Standard error is discarded by default, since
-//     it may contain values.
+//   - Its environment has GOMAXPROCS, GODEBUG and TZ. Standard error is discarded, since it may
+//     contain values.
 //   - There are no time zones but UTC and the one of TZ, as in the container image.
 //
 // The parent process enforces the deadline and the CPU time of a call, with SIGKILL. The kernel ends

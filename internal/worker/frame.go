@@ -14,10 +14,6 @@ import (
 	"unicode/utf8"
 )
 
-// version is the version of the protocol. Both ends are the same executable, unless its file was
-// replaced.
-const version = 1
-
 // kind is the type of a frame. A frame is its kind, the length of its payload as four bytes in big
 // endian, and the payload.
 type kind = byte
@@ -34,8 +30,6 @@ const (
 	frameAnswer kind = 'A'
 	// frameRefusal has the text of the error of a callback.
 	frameRefusal kind = 'R'
-	// frameOversized has a size, see sizePayload, in place of an answer of that size.
-	frameOversized kind = 'O'
 )
 
 // Frames of the worker process.
@@ -48,12 +42,10 @@ const (
 	frameNote kind = 'n'
 	// frameAsk has a name and a request, see message. A frameAnswer or frameRefusal answers it.
 	frameAsk kind = 'a'
-	// frameResult has the response. It ends the call, and so do the next two.
+	// frameResult has the response. It ends the call, and so does frameFailure.
 	frameResult kind = 'r'
 	// frameFailure has the text of an error.
 	frameFailure kind = 'f'
-	// frameExcess has a size, see sizePayload, in place of a response of that size.
-	frameExcess kind = 'e'
 )
 
 const (
@@ -68,8 +60,6 @@ const (
 	maxHandshake = 4 << 10
 	// chunk is the number of bytes that is allocated before the first byte of a payload arrives.
 	chunk = 64 << 10
-	// sizeLength is the length of sizePayload.
-	sizeLength = 8
 )
 
 // sizes are the maximum lengths of payloads in bytes.
@@ -84,7 +74,7 @@ type maxima map[kind]uint32
 func (s sizes) toWorker() maxima {
 	return maxima{
 		frameCall: s.Request + 1 + maxName, frameTraced: s.Request + 1 + maxName,
-		frameAnswer: s.Answer, frameRefusal: maxText, frameOversized: sizeLength,
+		frameAnswer: s.Answer, frameRefusal: maxText,
 	}
 }
 
@@ -92,7 +82,7 @@ func (s sizes) toWorker() maxima {
 func (s sizes) fromWorker() maxima {
 	return maxima{
 		frameBegun: 0, frameNote: maxNote, frameAsk: s.Ask + 1 + maxName,
-		frameResult: s.Response, frameFailure: maxText, frameExcess: sizeLength,
+		frameResult: s.Response, frameFailure: maxText,
 	}
 }
 
@@ -185,17 +175,6 @@ func parseMessage(payload []byte) (message, error) {
 	}
 	end := 1 + int(payload[0])
 	return message{name: string(payload[1:end]), request: payload[end:]}, nil
-}
-
-// sizePayload returns the payload of frameOversized and frameExcess.
-func sizePayload(size int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(size)) }
-
-// sizeOf returns the size in the payload of frameOversized and frameExcess. It is never negative.
-func sizeOf(payload []byte) (int64, error) {
-	if len(payload) != sizeLength {
-		return 0, fmt.Errorf("%w: no size", errFrame)
-	}
-	return int64(binary.BigEndian.Uint64(payload) &^ (1 << 63)), nil
 }
 
 // notePayload returns the payload of frameNote.

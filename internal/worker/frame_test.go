@@ -102,15 +102,3 @@ func TestMessage(t *testing.T) {
 		}
 	}
 }
-
-func TestSizeOf(t *testing.T) {
-	if n, err := sizeOf(sizePayload(1 << 40)); n != 1<<40 || err != nil {
-		t.Errorf("got %d, %v", n, err)
-	}
-	if n, err := sizeOf(bytes.Repeat([]byte{0xff}, sizeLength)); n < 0 || err != nil {
-		t.Errorf("the largest size is %d, %v", n, err)
-	}
-	if _, err := sizeOf([]byte("short")); !errors.Is(err, errFrame) {
-		t.Errorf("a short size: %v", err)
-	}
-}

@@ -4,7 +4,6 @@
 package worker
 
 import (
-	"context"
 	"runtime"
 	"slices"
 	"time"
@@ -43,52 +42,18 @@ func (p *Pool) putIdle(w *process) bool {
 	return true
 }
 
-// expire ends a process that has been idle since it had made this number of calls, unless it is one
-// of those that are kept.
+// expire ends a process that has been idle since it had made this number of calls, unless it is the
+// last one.
 func (p *Pool) expire(w *process, calls int) {
 	p.mu.Lock()
 	i := slices.Index(p.idle, w)
-	if i < 0 || w.calls != calls || len(p.idle) <= p.options.WarmSize {
+	if i < 0 || w.calls != calls || len(p.idle) == 1 {
 		p.mu.Unlock()
 		return
 	}
 	p.idle = slices.Delete(p.idle, i, i+1)
 	p.mu.Unlock()
 	w.end("the process was idle")
-}
-
-// needsWarm reports whether there are fewer idle processes than are kept. It is false if all
-// processes that there may be run calls.
-func (p *Pool) needsWarm() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.isClosed() && len(p.idle) < p.options.WarmSize && len(p.idle)+len(p.busy) < p.options.Size
-}
-
-// warm starts a process ahead of the next call, in the background, if there is a slot.
-func (p *Pool) warm(ctx context.Context) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.isClosed() {
-		return
-	}
-	if !p.slots.TryAcquire() {
-		return
-	}
-	p.warming.Go(func() {
-		defer p.slots.Release("")
-		if !p.needsWarm() {
-			return
-		}
-		w, err := p.start(ctx)
-		if err != nil {
-			p.options.Log.Error(err, "cannot start a worker process ahead of the next call")
-			return
-		}
-		if !p.putIdle(w) {
-			w.end("the pool was closed")
-		}
-	})
 }
 
 // starter starts processes from one thread that runs until stop: the kernel ends a process when the

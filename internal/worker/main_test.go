@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case commandWorker:
-			os.Exit(Serve(context.Background(), functions().Handle))
+			os.Exit(Serve(context.Background(), functions().handle))
 		case commandHostile:
 			hostile(os.Args[2])
 			os.Exit(0)
@@ -67,12 +67,23 @@ var (
 	lateContext context.Context // it outlives its call
 )
 
+// byName has functions by their names. Its method handle is a Handler.
+type byName map[string]func(ctx context.Context, request []byte, ask Ask) ([]byte, error)
+
+func (f byName) handle(ctx context.Context, name string, request []byte, ask Ask) ([]byte, error) {
+	function, known := f[name]
+	if !known {
+		return nil, fmt.Errorf("function %q does not exist", name)
+	}
+	return function(ctx, request, ask)
+}
+
 // functions are those that worker processes have in tests.
-func functions() Functions {
+func functions() byName {
 	plain := func(f func(request []byte) ([]byte, error)) func(context.Context, []byte, Ask) ([]byte, error) {
 		return func(_ context.Context, request []byte, _ Ask) ([]byte, error) { return f(request) }
 	}
-	all := Functions{
+	all := byName{
 		"upper": plain(func(request []byte) ([]byte, error) { return bytes.ToUpper(request), nil }),
 		"fail":  plain(func(request []byte) ([]byte, error) { return nil, errors.New(string(request)) }),
 		"ask": func(_ context.Context, request []byte, ask Ask) ([]byte, error) {

@@ -22,9 +22,8 @@ type Options struct {
 	// Size is the maximum number of processes, by default DefaultSize. Share returns one for the
 	// memory of a container.
 	Size int
-	// WarmSize is the number of idle processes that are kept after the first call, by default 1, and
-	// none if it is negative. Other idle processes end after IdleTimeout, by default a minute.
-	WarmSize    int
+	// IdleTimeout is the time after which idle processes end, except the last one, by default a
+	// minute.
 	IdleTimeout time.Duration
 	// MemoryLimit is the maximum of the memory of the Go runtime in a process, in bytes, by default
 	// DefaultMemoryLimit. StackLimit is the part of it for goroutine stacks, by default an eighth.
@@ -34,11 +33,8 @@ type Options struct {
 	CPULimit time.Duration
 	// QueueTimeout is the maximum time in the queue, by default two minutes.
 	QueueTimeout time.Duration
-	// MaxCalls is the number of calls after which a process is replaced, by default 200. RecycleRSS is
-	// the resident private memory after a call above which it is replaced, in bytes, by default a
-	// quarter of MemoryLimit.
-	MaxCalls   int
-	RecycleRSS int64
+	// MaxCalls is the number of calls after which a process is replaced, by default 200.
+	MaxCalls int
 	// Processors is GOMAXPROCS of a process, by default 2.
 	Processors int
 	// TimeZone is the environment variable TZ of a process. If it is empty, its time zone is UTC.
@@ -46,9 +42,6 @@ type Options struct {
 	// Maximum sizes of payloads in bytes, by default 64 MiB for requests, 40 MiB for responses, 1 MiB
 	// for the requests of callbacks and 16 MiB for their responses. They are at most 1 GiB.
 	MaxRequest, MaxResponse, MaxAsk, MaxAnswer uint32
-	// Stderr is called with the last bytes that a process has written to standard error, after its
-	// end. They may contain secret values. Nil discards them.
-	Stderr func([]byte)
 	// Now is the clock of Waited and of Unavailable.Since. Without it, both have no time.
 	Now func() time.Time
 	// Waited is called with the time that a call has spent in the queue. Nil is not called.
@@ -66,7 +59,6 @@ func (o Options) withDefaults() Options {
 		o.Args = []string{Command}
 	}
 	orElse(&o.Size, DefaultSize)
-	orElse(&o.WarmSize, 1)
 	orElse(&o.IdleTimeout, time.Minute)
 	orElse(&o.MemoryLimit, DefaultMemoryLimit)
 	orElse(&o.StackLimit, o.MemoryLimit/8)
@@ -79,7 +71,6 @@ func (o Options) withDefaults() Options {
 		o.Waited = func(time.Duration) {}
 	}
 	orElse(&o.MaxCalls, 200)
-	orElse(&o.RecycleRSS, o.MemoryLimit/4)
 	orElse(&o.Processors, 2)
 	for _, size := range []struct {
 		bytes *uint32
@@ -102,7 +93,7 @@ func orElse[T comparable](value *T, byDefault T) {
 // together, since the parent process limits that of one call.
 func (o Options) settings() settings {
 	return settings{
-		Version: version, Memory: o.MemoryLimit, Stack: o.StackLimit,
+		Memory: o.MemoryLimit, Stack: o.StackLimit,
 		CPUSeconds: int64(o.CPULimit*time.Duration(o.MaxCalls)/time.Second) + 1,
 		Sizes:      sizes{Request: o.MaxRequest, Response: o.MaxResponse, Ask: o.MaxAsk, Answer: o.MaxAnswer},
 	}
@@ -114,11 +105,11 @@ func (o Options) environment() []string {
 	return []string{"GOMAXPROCS=" + strconv.Itoa(o.Processors), "GODEBUG=containermaxprocs=0,updatemaxprocs=0", "TZ=" + o.TimeZone}
 }
 
-// recycle reports whether a process is replaced after a call that left it with resident private
-// memory and data, the memory that it was given, in bytes. Memory of earlier calls counts against the
-// limit even if the kernel has it back, and a large allocation may not fit into it.
-func (o Options) recycle(calls int, resident, data int64) bool {
-	return calls >= o.MaxCalls || resident > o.RecycleRSS || data > o.MemoryLimit/2
+// recycle reports whether a process is replaced after a call that left it with data, the memory that
+// it was given, in bytes. Memory of earlier calls counts against the limit even if the kernel has it
+// back, and a large allocation may not fit into it.
+func (o Options) recycle(calls int, data int64) bool {
+	return calls >= o.MaxCalls || data > o.MemoryLimit/2
 }
 
 const mebibyte = 1 << 20

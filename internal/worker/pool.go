@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ var ErrClosed = errors.New("the pool of worker processes is closed")
 // package fair. It is safe for concurrent use.
 type Pool struct {
 	options Options
-	// slots has a used slot for each call that runs, and each process that is started.
+	// slots has a used slot for each call that runs.
 	slots *fair.Semaphore
 	// closed is closed by Close.
 	closed chan struct{}
@@ -40,8 +41,6 @@ type Pool struct {
 	idle  []*process
 	busy  map[*process]struct{}
 	stats Stats
-	// warming counts processes that are started ahead of a call.
-	warming sync.WaitGroup
 }
 
 // Stats are counters since the start of a pool.
@@ -76,11 +75,8 @@ func New(o Options) *Pool {
 // Call implements Caller. A call that a process did not begin, since it had died before, is repeated
 // once in a new process.
 func (p *Pool) Call(ctx context.Context, c Call, answer Answer) ([]byte, error) {
-	if len(c.Function) > maxName {
-		return nil, &TooLarge{Payload: "name", Size: int64(len(c.Function)), Max: maxName}
-	}
-	if most := int64(p.options.MaxRequest); int64(len(c.Request)) > most {
-		return nil, &TooLarge{Payload: "request", Size: int64(len(c.Request)), Max: most}
+	if err := cmp.Or(checkSize("name", len(c.Function), maxName), checkSize("request", len(c.Request), p.options.MaxRequest)); err != nil {
+		return nil, err
 	}
 	since := p.options.Now()
 	err := p.queue(ctx, c.Tenant)
@@ -89,9 +85,6 @@ func (p *Pool) Call(ctx context.Context, c Call, answer Answer) ([]byte, error) 
 		var response []byte
 		response, err = p.callTwice(ctx, c, answer)
 		p.slots.Release(c.Tenant)
-		if p.needsWarm() {
-			p.warm(context.WithoutCancel(ctx))
-		}
 		if err == nil {
 			return response, nil
 		}
@@ -190,8 +183,7 @@ func (p *Pool) setBusy(w *process) bool {
 
 // finish keeps or ends the process of a call that has returned.
 func (p *Pool) finish(w *process, usable bool) {
-	resident, data := w.memory()
-	keep := usable && !p.options.recycle(w.calls, resident, data-w.baseData)
+	keep := usable && !p.options.recycle(w.calls, w.data()-w.baseData)
 	p.count(func(s *Stats) {
 		delete(p.busy, w)
 		if usable && !keep {
@@ -224,7 +216,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 		}
 		return nil, p.notStarted(fmt.Sprintf("%v (%s)", err, died.Text), err)
 	}
-	_, w.baseData = w.memory()
+	w.baseData = w.data()
 	p.count(func(s *Stats) {
 		if !r.Filter {
 			s.Unfiltered++
@@ -286,7 +278,6 @@ func (p *Pool) Close() {
 	for _, w := range idle {
 		w.end("the pool was closed")
 	}
-	p.warming.Wait()
 	for range p.options.Size {
 		p.slots.Resume("")
 	}

@@ -4,11 +4,9 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -35,7 +33,7 @@ type process struct {
 	settings settings
 	// calls is the number of calls that were sent.
 	calls int
-	// baseData is the second result of memory before the first call.
+	// baseData is the result of data before the first call.
 	baseData int64
 	// ended is closed after the process has ended. Its state is complete then.
 	ended chan struct{}
@@ -66,18 +64,11 @@ func start(o Options) (*process, error) {
 		// Signals of a terminal do not end calls in a process group of its own.
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true},
 	}
-	if o.Stderr != nil {
-		p.command.Stderr = &tail{}
-		p.command.WaitDelay = endTimeout
-	}
 	if err := p.command.Start(); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	go func() {
 		_ = p.command.Wait() // its error repeats the state
-		if t, ok := p.command.Stderr.(*tail); ok && len(t.kept) > 0 {
-			o.Stderr(t.kept)
-		}
 		close(p.ended)
 	}()
 	return p, nil
@@ -102,9 +93,6 @@ func (p *process) handshake(ctx context.Context) (report, error) {
 	}
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return r, err
-	}
-	if r.Version != version {
-		return r, fmt.Errorf("the worker process has version %d of the protocol, and this executable %d", r.Version, version)
 	}
 	return r, nil
 }
@@ -175,27 +163,12 @@ func (p *process) cpuTime() (time.Duration, bool) {
 	return time.Duration(t.Nano()), true
 }
 
-// memory returns the resident memory that the process shares with no other, and all writable
-// private memory, which counts against the limit. Both are in bytes, and 0 if they cannot be read.
-func (p *process) memory() (resident, data int64) {
-	resident, data, err := memoryOf(strconv.Itoa(p.command.Process.Pid))
+// data returns all writable private memory of the process, which counts against the limit, in bytes.
+// It is 0 if it cannot be read.
+func (p *process) data() int64 {
+	_, data, err := memoryOf(strconv.Itoa(p.command.Process.Pid))
 	if err != nil {
-		return 0, 0
+		return 0
 	}
-	return resident, data
-}
-
-// tail is a writer that keeps the last bytes.
-type tail struct {
-	kept []byte
-}
-
-// maxTail is the number of bytes that tail keeps.
-const maxTail = 4 << 10
-
-// Write implements io.Writer. It returns no error.
-func (t *tail) Write(b []byte) (int, error) {
-	kept := append(t.kept, b[max(0, len(b)-maxTail):]...)
-	t.kept = bytes.Clone(kept[max(0, len(kept)-maxTail):])
-	return len(b), nil
+	return data
 }

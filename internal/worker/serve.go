@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,18 +19,6 @@ import (
 
 // raceDetector is true in executables with the race detector, see race.go.
 var raceDetector bool //nolint:gochecknoglobals // a build tag sets it
-
-// Functions is a registry of functions by name. Its method Handle is a Handler.
-type Functions map[string]func(ctx context.Context, request []byte, ask Ask) ([]byte, error)
-
-// Handle calls the function name. It returns an error if there is none.
-func (f Functions) Handle(ctx context.Context, name string, request []byte, ask Ask) ([]byte, error) {
-	function, known := f[name]
-	if !known {
-		return nil, fmt.Errorf("function %q does not exist", name)
-	}
-	return function(ctx, request, ask)
-}
 
 // Serve is the main function of a worker process. It applies the limits that the parent process
 // sends, and serves calls until standard input ends. It returns the exit status. Standard input and
@@ -107,9 +96,6 @@ func (s *server) handshake() error {
 	}
 	if err := json.Unmarshal(payload, &s.settings); err != nil {
 		return err
-	}
-	if s.settings.Version != version {
-		return fmt.Errorf("the parent process has version %d of the protocol, and this executable %d", s.settings.Version, version)
 	}
 	r, err := confine(s.settings)
 	if err != nil {
@@ -211,12 +197,12 @@ func (s *server) call(parent context.Context, m message, traced bool) {
 	releaseMemory(s.settings)
 	stop()
 	s.set(&s.running, true, false)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = checkSize("response", len(response), s.settings.Sizes.Response)
+	}
+	if err != nil {
 		err = s.send(frameFailure, textOf(err))
-	case uint64(len(response)) > uint64(s.settings.Sizes.Response):
-		err = s.send(frameExcess, sizePayload(len(response)))
-	default:
+	} else {
 		err = s.send(frameResult, response)
 	}
 	if err != nil {
@@ -226,11 +212,8 @@ func (s *server) call(parent context.Context, m message, traced bool) {
 
 // ask sends a callback and waits for its answer.
 func (s *server) ask(m message) ([]byte, error) {
-	if most := int64(s.settings.Sizes.Ask); int64(len(m.request)) > most {
-		return nil, &TooLarge{Payload: "callback", Size: int64(len(m.request)), Max: most}
-	}
-	if len(m.name) > maxName {
-		return nil, &TooLarge{Payload: "name", Size: int64(len(m.name)), Max: maxName}
+	if err := cmp.Or(checkSize("callback", len(m.request), s.settings.Sizes.Ask), checkSize("name", len(m.name), maxName)); err != nil {
+		return nil, err
 	}
 	s.set(&s.waiting, false, true)
 	if err := s.send(frameAsk, m.head(), m.request); err != nil {
@@ -240,16 +223,8 @@ func (s *server) ask(m message) ([]byte, error) {
 	if !ok {
 		return nil, ErrFinished
 	}
-	switch answer.kind {
-	case frameRefusal:
+	if answer.kind == frameRefusal {
 		return nil, &Failure{Text: string(answer.payload)}
-	case frameOversized:
-		size, err := sizeOf(answer.payload)
-		if err != nil {
-			return nil, err
-		}
-		return nil, &TooLarge{Payload: "answer", Size: size, Max: int64(s.settings.Sizes.Answer)}
-	default:
-		return answer.payload, nil
 	}
+	return answer.payload, nil
 }

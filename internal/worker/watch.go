@@ -87,10 +87,9 @@ func releaseMemory(s settings) {
 	}
 }
 
-// memoryOf returns the resident memory that a process shares with no other, and all of its writable
-// private memory, in bytes. The latter is what RLIMIT_DATA limits. The process is a directory of
-// /proc.
-func memoryOf(process string) (resident, data int64, err error) {
+// memoryOf returns the address space of a process, and its writable private memory, in bytes. RLIMIT_AS
+// and RLIMIT_DATA limit them. The process is a directory of /proc.
+func memoryOf(process string) (addresses, data int64, err error) {
 	raw, err := os.ReadFile("/proc/" + process + "/statm")
 	if err != nil {
 		return 0, 0, err
@@ -99,10 +98,10 @@ func memoryOf(process string) (resident, data int64, err error) {
 }
 
 // parseStatm parses the content of /proc/PID/statm, which has numbers of pages.
-func parseStatm(content string, pageSize int64) (resident, data int64, err error) {
+func parseStatm(content string, pageSize int64) (addresses, data int64, err error) {
 	var size, all, shared, text, library, private int64
 	if _, err := fmt.Sscan(content, &size, &all, &shared, &text, &library, &private); err != nil {
 		return 0, 0, fmt.Errorf("statm: %w", err)
 	}
-	return (all - shared) * pageSize, private * pageSize, nil
+	return size * pageSize, private * pageSize, nil
 }

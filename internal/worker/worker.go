@@ -16,9 +16,10 @@ type Caller interface {
 	// results of its callbacks, one at a time. If answer is nil, callbacks are refused. It must
 	// return when its context ends.
 	//
-	// The error is *Failure if the function returned an error, *Died if the process ended or was
-	// ended, *TooLarge if a request or response has too many bytes, and *Unavailable if there was
-	// no process for the call. If ctx ends while the call is queued, the error is the cause of ctx.
+	// The error is *Failure if the function returned an error or a response of too many bytes, *Died
+	// if the process ended or was ended, *TooLarge if the request has too many bytes, and *Unavailable
+	// if there was no process for the call. If ctx ends while the call is queued, the error is the
+	// cause of ctx.
 	Call(ctx context.Context, c Call, answer Answer) ([]byte, error)
 }
 
@@ -82,7 +83,8 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Text }
 
-// TooLarge is a payload that exceeds its limit. It was not sent, and the worker process goes on.
+// TooLarge is a payload that exceeds its limit. It was not sent, and the worker process goes on. The
+// other process receives the text.
 type TooLarge struct {
 	// Payload is "request", "response", "callback" or "answer", or "name" of a call or callback.
 	Payload string
@@ -92,6 +94,14 @@ type TooLarge struct {
 
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("a %s of %d bytes exceeds the limit of %d bytes", e.Payload, e.Size, e.Max)
+}
+
+// checkSize returns a *TooLarge if a payload exceeds its limit.
+func checkSize(payload string, size int, most uint32) error {
+	if uint64(size) > uint64(most) {
+		return &TooLarge{Payload: payload, Size: int64(size), Max: int64(most)}
+	}
+	return nil
 }
 
 // Unavailable is the error of a call that had no process, whatever its request is. The call may
