@@ -68,7 +68,7 @@ func (c *Client) Render(ctx context.Context, in Rendering, connection *rest.Conf
 		l.resolve = net.DefaultResolver.LookupHost
 	}
 	r, err := c.call(ctx, FunctionRender, "rendering chart "+in.Name+" "+in.Version, in, l.answer)
-	if err == nil && r.Rendered == nil {
+	if err == nil && (r.Rendered == nil || r.Rendered.Metadata == nil && !in.ManifestOnly) {
 		err = fmt.Errorf("%w: it has no rendered chart", errMessage)
 	}
 	if err != nil {

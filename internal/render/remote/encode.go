@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -91,23 +92,31 @@ func EncodeRendered(r *Rendered) ([]byte, error) {
 	return encode(response{Rendered: r}, len(r.Manifest)+len(r.Chart))
 }
 
+// decodeResponse reads a response, of which a worker may set any fields.
 func decodeResponse(message []byte) (r response, err error) {
-	r, err = decode[response](fromWorker, message)
-	switch {
-	case err != nil:
+	if r, err = decode[response](fromWorker, message); err != nil {
 		return r, err
-	case r.Unloadable != "":
-		return r, &Unloadable{r.Unloadable}
-	case r.CRDs != nil:
-		for _, f := range r.CRDs.Files {
-			if f.File == nil {
-				return r, fmt.Errorf("%w: file %s has no content", errMessage, f.Name)
-			}
-		}
-	case r.Rendered != nil:
-		return r, r.Rendered.complete()
 	}
-	return r, nil
+	if r.Unloadable != "" {
+		makeValid(&r.Unloadable)
+		return r, &Unloadable{r.Unloadable}
+	}
+	if r.Facts != nil {
+		makeValid(&r.Facts.Name, &r.Facts.Version, &r.Facts.AppVersion)
+	}
+	if r.CRDs != nil {
+		for i := range r.CRDs.Files {
+			f := &r.CRDs.Files[i]
+			if f.File == nil {
+				return r, fmt.Errorf("%w: a file has no content", errMessage)
+			}
+			makeValid(&f.Name, &f.Filename, &f.File.Name)
+		}
+	}
+	if r.Rendered != nil {
+		err = r.Rendered.complete()
+	}
+	return r, err
 }
 
 // complete checks a result that was received, and sets its metadata.
@@ -116,13 +125,23 @@ func (r *Rendered) complete() (err error) {
 		if h == nil {
 			return fmt.Errorf("%w: a hook is missing", errMessage)
 		}
+		makeValid(&h.Name, &h.Kind, &h.Path)
 	}
+	makeValid(&r.Failed)
 	if len(r.Chart) > 0 {
 		if r.Metadata, err = metadataOf(r.Chart); err != nil {
 			return fmt.Errorf("%w: the metadata of the chart: %w", errMessage, err)
 		}
 	}
 	return CheckBudget(r)
+}
+
+// makeValid replaces bytes that are not UTF-8 in text of messages, status and events. Manifests, notes
+// and files keep them.
+func makeValid(texts ...*string) {
+	for _, text := range texts {
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+	}
 }
 
 // metadataOf returns the metadata in the JSON of a chart. It is the first field, so no other one is

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -126,9 +127,9 @@ func FuzzDecodeRequest(f *testing.F) {
 // FuzzDecodeResponse: the controller survives all bytes of a worker, and what it accepts is complete.
 func FuzzDecodeResponse(f *testing.F) {
 	for _, r := range []response{
-		{Unloadable: "no"}, {Facts: &Facts{Name: "web"}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a", File: &helmchart.File{Name: "a"}}}}},
+		{Unloadable: "no\xff"}, {Facts: &Facts{Name: "web\xff"}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a", File: &helmchart.File{Name: "a"}}}}},
 		{Rendered: &Rendered{Manifest: "a: \xff\n", Chart: []byte(`{"metadata":{"name":"web"}}`), Hooks: []*helmrelease.Hook{{Name: "h"}}}},
-		{Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}},
+		{Facts: &Facts{}, Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}},
 	} {
 		message, err := encode(r, 0)
 		if err != nil {
@@ -138,8 +139,14 @@ func FuzzDecodeResponse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, message []byte) {
 		r, err := decodeResponse(message)
+		if unloadable, ok := errors.AsType[*Unloadable](err); ok && !utf8.ValidString(unloadable.Text) {
+			t.Errorf("%q is not UTF-8", unloadable.Text)
+		}
 		if err != nil {
 			return
+		}
+		if r.Facts != nil && !utf8.ValidString(r.Facts.Name+r.Facts.Version+r.Facts.AppVersion) {
+			t.Errorf("%+v is not UTF-8", *r.Facts)
 		}
 		if r.CRDs != nil && slices.ContainsFunc(r.CRDs.Files, func(f helmchart.CRD) bool { return f.File == nil }) {
 			t.Error("a file has no content")
@@ -216,6 +223,9 @@ func TestUnusableResponses(t *testing.T) {
 		"Incomplete": {good[:len(good)-1], "cannot be read"},
 		"Longer":     {append(bytes.Clone(good), 0), "cannot be read"},
 		"NoHook":     {encoded(response{Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}), "a hook is missing"},
+		"NoChart":    {good, "it has no rendered chart"},
+		"Null":       {encoded(response{Rendered: &Rendered{Chart: []byte(`{"metadata":null}`)}}), "it has no rendered chart"},
+		"Several":    {encoded(response{Facts: &Facts{}, CRDs: &CRDs{}, Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}), "a hook is missing"},
 		"NoMetadata": {encoded(response{Rendered: &Rendered{Chart: []byte("[1")}}), "the metadata of the chart"},
 		"Deep":       {bytes.Repeat([]byte{0x81}, 1000), "cannot be read: cbor: exceeded max nested level 8"},
 		"Announced":  {[]byte{0xa1, 0x68, 'R', 'e', 'n', 'd', 'e', 'r', 'e', 'd', 0xa1, 0x65, 'H', 'o', 'o', 'k', 's', 0x9a, 0x7f, 0xff, 0xff, 0xff}, "cannot be read: cbor: exceeded max number of elements 100000"},
