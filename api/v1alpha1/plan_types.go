@@ -7,9 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReleasePlan states what the next action would change in the cluster. Its name and namespace are
-// those of its HelmRelease, which owns it. The controller creates it while a change waits for
-// approval, and when a plan is requested. It deletes the plan one hour after the change was applied.
+// ReleasePlan states what the next action would change in the cluster. It has the name and
+// namespace of its HelmRelease, which owns it. The controller creates it while a change waits for
+// approval, and when a plan is requested. It deletes the plan one hour after the change was
+// applied.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=plan
@@ -212,7 +213,7 @@ type PlanValue struct {
 	Key string `json:"key"`
 
 	// Where the new value comes from: "inline" for spec.values, "<kind>/<name>" for valuesFrom,
-	// "chart" for the chart's defaults, "removed" if the key has no value any more.
+	// "chart" for the chart's defaults, "removed" if the key no longer has a value.
 	Layer string `json:"layer"`
 }
 

@@ -167,7 +167,7 @@ type Protection struct {
 	// +required
 	Operations []ProtectedOperation `json:"operations"`
 
-	// Refuses the operations, also with approval. Default false.
+	// Refuses the operations, even with approval. Default false.
 	// +optional
 	Deny bool `json:"deny,omitempty"`
 }

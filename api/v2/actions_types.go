@@ -148,7 +148,7 @@ type Upgrade struct {
 	// +optional
 	Force bool `json:"force,omitempty"`
 
-	// Merges the values into those of the previous revision. Default false.
+	// Merges the values into the values of the previous revision. Default false.
 	// +optional
 	PreserveValues bool `json:"preserveValues,omitempty"`
 

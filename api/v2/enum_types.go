@@ -66,8 +66,8 @@ const (
 	ServerSideApplyAuto ServerSideApplyMode = "auto"
 )
 
-// ChartNameChangeStrategy is the treatment of a chart whose name differs from that of the installed
-// one.
+// ChartNameChangeStrategy is the treatment of a chart whose name differs from the name of the
+// installed chart.
 //
 // +kubebuilder:validation:Enum=InPlaceUpdate;Reinstall
 type ChartNameChangeStrategy string

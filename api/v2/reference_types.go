@@ -111,13 +111,13 @@ type ValuesReference struct {
 
 // CommonMetadata are labels and annotations for every rendered object.
 //
-// Its digest depends on the order of the fields, which must be that of helm-controller.
+// Its digest depends on the order of the fields, which must equal helm-controller's.
 type CommonMetadata struct {
-	// Annotations to set. They override those of the chart.
+	// Annotations to set. They override annotations of the chart.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Labels to set. They override those of the chart.
+	// Labels to set. They override labels of the chart.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 }

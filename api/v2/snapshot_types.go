@@ -111,7 +111,7 @@ func (in *Snapshot) SetTestHooks(hooks map[string]*TestHookStatus) {
 
 // TestHookStatus is the last run of one test.
 type TestHookStatus struct {
-	// When the run began. Absent or null means that it has not.
+	// When the run started. Absent or null means that it has not.
 	// +optional
 	LastStarted metav1.Time `json:"lastStarted,omitzero"`
 
@@ -180,8 +180,7 @@ const SnapshotAPIVersionV2 = "v2"
 
 // ResourceInventory lists the objects of a revision.
 type ResourceInventory struct {
-	// The objects: those of the manifest without its hooks, and those of the chart's crds
-	// directory.
+	// The objects: all of the manifest without its hooks, and all of the chart's crds directory.
 	// +required
 	Entries []ResourceRef `json:"entries"`
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/brief"
 )
 
-// Cause returns why a request was not answered. Its text is the same for the same reason: it has no
+// Cause returns why a request was not answered, in the same words for the same reason: it has no
 // URL, which may contain credentials, no port of the client and no time. If err has a method
 // Cause() string, it returns that.
 func Cause(err error) string {
@@ -45,8 +45,8 @@ func Cause(err error) string {
 	return brief.Cut(brief.Line(err.Error()), maxCause)
 }
 
-// Describe returns the text of an error and whether it is transient. The text of a transient error
-// is its Cause.
+// Describe returns the message of an error and whether it is transient. The message of a transient
+// error is its Cause.
 func Describe(err error) (text string, transient bool) {
 	if IsTransient(err) {
 		return Cause(err), true
@@ -57,7 +57,7 @@ func Describe(err error) (text string, transient bool) {
 // maxCause bounds a cause, in bytes. Some errors quote an answer.
 const maxCause = 200
 
-// Cause returns why a request is repeated. Its text is the same for the same reason.
+// Cause returns why a request is repeated, in the same words for the same reason.
 func (a Answer) Cause() string {
 	switch {
 	case a.Err != nil:

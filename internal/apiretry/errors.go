@@ -15,7 +15,7 @@ type Outage struct {
 	Server string
 	// Since is when the first request failed.
 	Since time.Time
-	// Cause is why the last request failed. Its text is the same for the same reason.
+	// Cause is why the last request failed, in the same words for the same reason.
 	Cause string
 }
 
@@ -46,7 +46,7 @@ func OutageOf(err error) *Outage {
 type UnavailableError struct {
 	// API names the part, such as "metrics.k8s.io/v1beta1".
 	API string
-	// Why is the reason. Its text is the same for the same reason.
+	// Why is the reason, in the same words for the same reason.
 	Why string
 }
 

@@ -38,7 +38,7 @@ func (q *request) end() {
 	}
 }
 
-// again waits and then reports whether the request has to be repeated. The outage is not nil if the
+// again waits and then reports whether the request must be repeated. The outage is not nil if the
 // budget is spent.
 func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	r := q.retrier

@@ -18,7 +18,7 @@ const (
 	// Budget is how long one outage may last before the action is interrupted.
 	Budget = 2 * time.Minute
 	// leastBudget is the budget of an action whose timeout is shorter or has passed. Its result
-	// has to be recorded all the same.
+	// must be recorded all the same.
 	leastBudget = 30 * time.Second
 	// cancelledBudget is how long a cancelled action repeats requests.
 	cancelledBudget = 10 * time.Second
@@ -234,7 +234,7 @@ func (r *Retrier) Own(names []string) {
 }
 
 // Do calls send until it returns nil or an error that is not transient. If the budget is spent, it
-// returns an *Outage. The caller has to ensure that repeating is safe, and handles conflicts.
+// returns an *Outage. The caller must ensure that repeating is safe, and handles conflicts.
 func (r *Retrier) Do(ctx context.Context, send func() error) error {
 	if err := r.refusal(); err != nil {
 		return err

@@ -110,7 +110,7 @@ func creates(req *http.Request) bool {
 }
 
 // repeatable reports whether a request can be sent again unchanged after an answer. A created
-// object with a generated name cannot be recognized. A request with a resourceVersion has to be
+// object with a generated name cannot be recognized. A request with a resourceVersion must be
 // rebuilt after a concurrent write.
 func repeatable(req *http.Request, a Answer) bool {
 	switch class := Classify(a); {

@@ -22,9 +22,9 @@ type Aside struct {
 	Ended func(error)
 }
 
-// Aside does work in the background, and enqueues the release at its end, also after a cancellation.
-// It returns false and does nothing if key has such work or an attempt, or if the pool is not
-// started or is stopping. An attempt that starts meanwhile cancels the work.
+// Aside does work in the background, and enqueues the release at its end, even after a
+// cancellation. It returns false and does nothing if key has such work or an attempt, or if the
+// pool is not started or is stopping. An attempt that starts meanwhile cancels the work.
 func (p *Pool) Aside(ctx context.Context, key types.NamespacedName, a Aside) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

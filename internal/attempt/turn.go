@@ -17,8 +17,8 @@ import (
 // Almost all end within a second.
 const patience = 5 * time.Second
 
-// TurnRetry is the time after which a reconciliation that got no turn is tried again, and after which
-// one that has to keep its slot tries to release it again.
+// TurnRetry is the time after which a reconciliation that got no turn is tried again, and after
+// which one that must keep its slot tries to release it again.
 const TurnRetry = time.Second
 
 // TurnOptions configure Turns.

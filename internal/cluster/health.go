@@ -51,7 +51,7 @@ func (h *health) Observe(a readAnswer) {
 	}
 }
 
-// Suspect returns the path of the last bad answer, if a probe by a read of that path has to decide
+// Suspect returns the path of the last bad answer, if a probe by a read of that path must decide
 // whether the server can be used.
 func (h *health) Suspect() (path string, is bool) {
 	if h.points < suspectAt {

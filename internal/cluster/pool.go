@@ -155,15 +155,15 @@ func (c *Connections) Len() int {
 }
 
 // Admit returns nil if the reconciliation of key may use a connection. If its cluster is not known
-// to be reachable, the reconciliation has to end: Callbacks.Enqueue is called with key once the
-// state changes. key stops waiting for any other cluster. The controller's own cluster is always
+// to be reachable, the reconciliation must end: Callbacks.Enqueue is called with key once the state
+// changes. key stops waiting for any other cluster. The controller's own cluster is always
 // admitted.
 func (c *Connections) Admit(connection *Connection, key types.NamespacedName) *Unreachable {
 	return c.gates.admit(connection.gate, connection.locator, key)
 }
 
-// Locate returns id with the address of its cluster, if that needs a cloud lookup. If
-// address or token are not known, the error is not nil and the reconciliation of key has to end:
+// Locate returns id with the address of its cluster, if that needs a cloud lookup. If address or
+// token are not known, the error is not nil and the reconciliation of key must end:
 // Callbacks.Enqueue is called with key once the state changes. Locate sends no request.
 func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *Unreachable) {
 	if id.Workload == nil || id.Workload.Cloud == "" {

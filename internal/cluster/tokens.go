@@ -36,7 +36,7 @@ type tokenSource struct {
 
 	mu    sync.Mutex
 	token string
-	// renewAt is when the token has to be replaced, some time before it expires.
+	// renewAt is when the token must be replaced, some time before it expires.
 	renewAt time.Time
 }
 

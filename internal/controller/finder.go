@@ -116,7 +116,7 @@ func (f *ConnectionFinder) connect(hr *helmv2.HelmRelease, id cluster.Identity) 
 	return conn, err
 }
 
-// Forget removes a HelmRelease from those that wait for unreachable clusters.
+// Forget removes a HelmRelease from the waiters for unreachable clusters.
 func (f *ConnectionFinder) Forget(key client.ObjectKey) { f.Clusters.Forget(key) }
 
 // User returns the impersonated identity, empty for the controller's own.

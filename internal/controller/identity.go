@@ -52,7 +52,7 @@ func identify(ctx context.Context, live client.Reader, workloads cluster.Workloa
 }
 
 // cloudAccount reads the ServiceAccount whose annotations name an identity of a cloud. For other
-// clusters the ServiceAccount only has to exist, if hr is being deleted: without it tokens are no
+// clusters the ServiceAccount must only exist, if hr is being deleted: without it tokens are no
 // longer issued, and a namespace that is being deleted gets no new ServiceAccount.
 func cloudAccount(ctx context.Context, live client.Reader, hr *helmv2.HelmRelease, to *cluster.Workload) error {
 	if to.ServiceAccount.Name == "" || to.Cloud == "" && hr.DeletionTimestamp.IsZero() {

@@ -51,7 +51,7 @@ func NewLocks(cached, live client.Reader) *Locks {
 // Served makes Locks read Operations from the cache, which holds them from now on.
 func (l *Locks) Served() { l.served.Store(true) }
 
-// Observe sets the Operations that Helm has to wait for in have.
+// Observe sets the Operations that Helm must wait for in have.
 func (l *Locks) Observe(ctx context.Context, hr *helmv2.HelmRelease, now time.Time, have *release.Observed) error {
 	if l == nil {
 		return nil

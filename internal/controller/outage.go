@@ -40,8 +40,8 @@ func IsTransient(err error) bool {
 }
 
 // Obstacle returns the obstacle for err. If err is a fault of the infrastructure, the obstacle is
-// brief until grace has passed, and then the same one until the outage ends: the texts of
-// such errors differ from one request to the next. Any other error ends the outage.
+// brief until grace has passed, and then the same one until the outage ends: the messages of such
+// errors differ from one request to the next. Any other error ends the outage.
 func (s *Outage) Obstacle(err error, now time.Time) *release.Blocked {
 	blocked := blockedBy(err)
 	if blocked.Upstream || !IsTransient(err) {

@@ -181,7 +181,7 @@ func (m *releaseState) resources() []schema.GroupVersionResource {
 	return all
 }
 
-// stale returns the objects that have to be compared.
+// stale returns the objects that must be compared.
 func (m *releaseState) stale(request Request, now time.Time) []*objectState {
 	var all []*objectState
 	for _, k := range m.objects {

@@ -29,8 +29,8 @@ type objectKey struct {
 type objectState struct {
 	objectKey
 	object release.Object
-	// uid and version identify the compared object. An empty version means that the object has to
-	// be compared, unless it is skipped.
+	// uid and version identify the compared object. An empty version means that the object must be
+	// compared, unless it is skipped.
 	uid, version string
 	comparedAt   time.Time
 	skipped      bool

@@ -20,7 +20,7 @@ import (
 
 // answer is the outcome of one post.
 type answer struct {
-	// result is the final result of the event; empty if it has to be posted again.
+	// result is the final result of the event; empty if it must be posted again.
 	result string
 	// after is the Retry-After of the receiver; zero if it sent none.
 	after time.Duration

@@ -11,7 +11,7 @@ import (
 
 // request is a request for a slot.
 type request struct {
-	// tenant is the one whose turn the request takes; empty for none.
+	// tenant is the tenant whose turn the request takes; empty for none.
 	tenant string
 	// resumed is true if its owner had a slot before, released it, and needs one to end.
 	resumed bool

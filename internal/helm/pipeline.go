@@ -67,12 +67,12 @@ type creation struct {
 	// all is true if all objects are compared with the live ones, and not only those that differ from
 	// base. It is set for forecasts only.
 	all bool
-	// capabilities are those that templates see.
+	// capabilities are the capabilities that templates see.
 	capabilities *chartutil.Capabilities
 	rendered     *remote.Rendered
 	// approved is the plan whose text is applied; nil if the chart is rendered.
 	approved *planning.Content
-	// failed is the error of the rendering, to which Helm adds text.
+	// failed is the error of the rendering, before Helm adds to its message.
 	failed error
 }
 

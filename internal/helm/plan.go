@@ -62,7 +62,7 @@ type Forecast struct {
 
 	// Base and Next are the revisions before and after the action; zero if there is none.
 	Base, Next RevisionText
-	// Secrets are texts that have to be redacted from both.
+	// Secrets are texts that must be redacted from both.
 	Secrets []string
 }
 

@@ -93,7 +93,7 @@ type Reference struct{ APIVersion, Kind, Name string }
 // String returns kind and name, for messages.
 func (r Reference) String() string { return r.Kind + " " + r.Name }
 
-// Need is an object that has to exist.
+// Need is an object that must exist.
 type Need struct {
 	Reference
 	// Clone is the object to create if it does not exist; nil if it cannot be cloned.

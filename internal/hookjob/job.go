@@ -20,7 +20,7 @@ import (
 
 const batchVersion = "batch/v1"
 
-// parse parses a manifest, which has to be a map. Integers stay integers. Errors may quote the
+// parse parses a manifest, which must be a map. Integers stay integers. Errors may quote the
 // manifest.
 func parse(manifest string) (map[string]any, error) {
 	raw, err := bounded.Manifest().ToJSON([]byte(manifest))

@@ -18,7 +18,7 @@
 //	objects.go       spec.dependsOn: objects of other kinds
 //	readyexpr.go     spec.dependsOn[].readyExpr, and the fields that it may use
 //	objectready.go   whether an object of another kind is ready
-//	secrets.go       the contents of Secrets that have to be redacted from messages
+//	secrets.go       the contents of Secrets that must be redacted from messages
 //	values.go        spec.values and spec.valuesFrom
 //	releasekey.go    keys of Helm releases, and the HelmReleases that own objects
 //	blocked.go       errors for unsupported specs and dependencies that are not ready

@@ -23,8 +23,8 @@ const (
 )
 
 // objectReady reports whether an object is ready, by the same rules as the wait of an action. If
-// it is not, why is the reason. It contains no counts: a message that changes with every Pod
-// would be an event for every Pod. Of the object's own texts it quotes reasons only.
+// it is not, why is the reason. It contains no counts: a message that changes with every Pod would
+// be an event for every Pod. Of the object's own conditions it quotes reasons, not messages.
 func objectReady(object *unstructured.Unstructured) (why string, ready bool) {
 	kind := object.GetKind()
 	result, err := objectStatus(object)

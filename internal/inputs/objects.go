@@ -127,7 +127,7 @@ func (r dependencies) readObject(ctx context.Context, hr *helmv2.HelmRelease, re
 	return dep, ""
 }
 
-// readFailure returns the reason why an object could not be read. The text stays the same for as
+// readFailure returns the reason why an object could not be read. The message stays the same for as
 // long as the cause does.
 func (r dependencies) readFailure(ctx context.Context, pending *PendingDependency, err error) string {
 	var status apierrors.APIStatus

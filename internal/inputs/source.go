@@ -84,7 +84,7 @@ func WantedHelmChart(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
 
 // SourceState returns the revision, digest and URL of the artifact of a ready source in one text.
 // For a source that is not ready it returns the reason instead, and ready is false. HelmReleases
-// that use the source have to be reconciled when the state changes.
+// that use the source must be reconciled when the state changes.
 func SourceState(obj client.Object) (state string, ready bool) {
 	src, err := readSource(obj)
 	if err != nil {

@@ -3,8 +3,8 @@
 
 // Package leader rejects writes of a replica that may no longer be the leader.
 //
-// Leader election alone does not: a process that was suspended for longer than its lease goes on to
-// write until the renew deadline has passed. So every write passes a fence. It is open after a
+// Leader election alone does not: a process that was suspended for longer than its lease continues
+// to write until the renew deadline has passed. So every write passes a fence. It is open after a
 // renewal for as long as no other replica can acquire the lease. The lease is released only when no
 // write is in flight.
 //

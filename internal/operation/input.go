@@ -67,7 +67,7 @@ type Target struct {
 	// Deleted is true if it has a deletion timestamp.
 	Deleted bool
 	// Suspended is true if it is suspended. Only messages depend on it: a hook that a user requests
-	// runs also for a suspended HelmRelease.
+	// runs even for a suspended HelmRelease.
 	Suspended bool
 	// Action is the action that is announced in its status and may be running; empty if there is
 	// none.

@@ -40,7 +40,7 @@ type Options struct {
 	// ACL restricts references between namespaces.
 	ACL            acl.Options
 	LeaderElection leaderelection.Options
-	// AllowSecondController leads also while a controller in another namespace leads.
+	// AllowSecondController leads even while a controller in another namespace leads.
 	AllowSecondController bool
 	// Observe reports what would be done to each release, and does nothing.
 	Observe bool

@@ -61,7 +61,7 @@ func Ready(object *unstructured.Unstructured) (*status.Result, error) {
 	return status.Compute(object)
 }
 
-// ReadyWithJobs is Ready for objects whose Jobs have to complete.
+// ReadyWithJobs is Ready for objects whose Jobs must complete.
 func ReadyWithJobs(object *unstructured.Unstructured) (*status.Result, error) {
 	if object != nil && object.GetKind() == "Job" {
 		return jobDone(object)
@@ -69,8 +69,8 @@ func ReadyWithJobs(object *unstructured.Unstructured) (*status.Result, error) {
 	return Ready(object)
 }
 
-// HookDone is the check of a hook: Jobs and Pods have to end with success, and other objects
-// have to exist.
+// HookDone is the check of a hook: Jobs and Pods must end with success, and other objects must
+// exist.
 func HookDone(object *unstructured.Unstructured) (*status.Result, error) {
 	if object == nil {
 		return InProgress("not found"), nil

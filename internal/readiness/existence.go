@@ -71,7 +71,7 @@ func (d Deletion) existence() Existence {
 type Existence int
 
 const (
-	// Unknown means that the object has to be read.
+	// Unknown means that the object must be read.
 	Unknown Existence = iota
 	// Present means that the object existed at the newest known version.
 	Present

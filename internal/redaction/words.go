@@ -5,8 +5,8 @@ package redaction
 
 import "strings"
 
-// Shorter texts are not removed: they occur in many words, and are easily guessed. Numbers have to
-// be longer, because ports and sizes are not secret.
+// Shorter texts are not removed: they occur in many words, and are easily guessed. Numbers must be
+// longer, because ports and sizes are not secret.
 const (
 	minText   = 4
 	minNumber = 6

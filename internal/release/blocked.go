@@ -49,8 +49,8 @@ func (b *Blocked) Error() string { return b.Message }
 // Unwrap returns the cause.
 func (b *Blocked) Unwrap() error { return b.Err }
 
-// BlockedBy returns an obstacle that is retried with back-off. Its message is the formatted text,
-// followed by the cause.
+// BlockedBy returns an obstacle that is retried with back-off. Its message is formatted, followed
+// by the cause.
 func BlockedBy(reason string, err error, format string, args ...any) *Blocked {
 	return &Blocked{
 		Reason: reason, Err: err, Retry: Backoff(),

@@ -15,7 +15,7 @@ import (
 // Hold is a rollback to a stored revision that users request by annotation. The release stays at
 // the revision until the annotation is removed or its time is over.
 type Hold struct {
-	// Active is true if the release is to be held.
+	// Active is true if the release should be held.
 	Active bool
 	// To is the number of the revision. It is 0 if the annotation has no number; Invalid states the
 	// error then.
@@ -59,7 +59,7 @@ func HoldOf(annotations map[string]string, now time.Time) Hold {
 	return h
 }
 
-// InPlace returns d with the target that the release has, if the release is to be held.
+// InPlace returns d with the present target of the release, if the release should be held.
 func (d Desired) InPlace(recorded helmv2.HelmReleaseStatus) Desired {
 	if !d.Hold.Active || d.Deleted {
 		return d
@@ -69,8 +69,8 @@ func (d Desired) InPlace(recorded helmv2.HelmReleaseStatus) Desired {
 	return d
 }
 
-// rolledBack applies to a release that is to be held at a revision. If the release is not there, it
-// is rolled back. Then only drift is corrected. A hold that cannot start changes nothing.
+// rolledBack applies to a release that should be held at a revision. If the release is not there,
+// it is rolled back. Then only drift is corrected. A hold that cannot start changes nothing.
 func rolledBack(in Input) *Decision {
 	h := in.Desired.Hold
 	if !h.Active || owner(in) != nil {
@@ -119,16 +119,16 @@ func refuseHold(in Input, why string) *Decision {
 	return refused
 }
 
-// heldAt reports whether the release is deployed in the state in which it is to be held: its newest
-// revision is the requested one or was made from it, and was not changed.
+// heldAt reports whether the release is deployed in the state in which it should be held: its
+// newest revision is the requested one or was made from it, and was not changed.
 func heldAt(in Input) bool {
 	h, newest := in.Desired.Hold, in.Observed.Newest()
 	return h.Active && h.To > 0 && newest != nil && newest.Status == helmv2.StatusDeployed &&
 		(newest.Version == h.To || newest.RolledBackTo == h.To) && !changed(in, newest) && proven(in, newest)
 }
 
-// holding decides about a release that is where it is to be held. The chart is not rendered again,
-// since it may be another chart.
+// holding decides about a release that is deployed as it should be held. The chart is not rendered
+// again, since it may be another chart.
 func holding(in Input) *Decision {
 	if d := drifted(unrendered(in)); d != nil {
 		return d
@@ -146,7 +146,7 @@ func unrendered(in Input) Input {
 	return in
 }
 
-// holdTarget returns the revision that is to be rolled back to, or why that is impossible.
+// holdTarget returns the revision to roll back to, or why that is impossible.
 func holdTarget(in Input) (target *Revision, why string) {
 	h, newest := in.Desired.Hold, in.Observed.Newest()
 	switch {

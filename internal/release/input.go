@@ -147,7 +147,7 @@ type Policy struct {
 	// it is an upgrade.
 	Reinstall bool
 	// PreserveValues is true if an upgrade keeps the values of the previous revision, except for
-	// those that are given.
+	// the given ones.
 	PreserveValues bool
 	// RefuseDenials is true if all attempts are refused whose dry runs deny objects.
 	RefuseDenials bool

@@ -30,8 +30,8 @@ type Observed struct {
 	// PreservedDigest is the digest of the values that an upgrade with preserved values would
 	// store. It is empty unless Policy.PreserveValues is set.
 	PreservedDigest string
-	// Inventory lists the objects of the newest revision if it is to be adopted; nil if the list is
-	// unknown.
+	// Inventory lists the objects of the newest revision if it should be adopted; nil if the list
+	// is unknown.
 	Inventory []Object
 	// LockHolder is the active Operation that holds the lock of the release. WaitingOperation is
 	// one that waits for the lock. Both may be nil.

@@ -253,9 +253,9 @@ func replaced(history helmv2.Snapshots, action helmv2.ReleaseAction) *helmv2.Sna
 }
 
 // failRelease reports an install or upgrade that failed. A rejected one, which stored no revision,
-// is never remediated, and is repeated also after its retries are exhausted. Those repetitions are
-// not counted. The event of a rejection that equals the last one is repeated, which raises its count
-// and is not notified again.
+// is never remediated, and is repeated even after its retries are exhausted. Those repetitions are
+// not counted. The event of a rejection that equals the last one is repeated, which raises its
+// count and is not notified again.
 func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
 	c.remove(helmv2.ConditionDrifted)

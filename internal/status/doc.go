@@ -21,6 +21,6 @@
 //	readback.go     messages that are read again
 //	conditions.go   Report, and the conditions and fields of one status while it is built
 //	history.go      snapshots of revisions, and the inventory
-//	messages.go     texts about actions
+//	messages.go     messages about actions
 //	events.go       Event, its annotations, failure causes and logs
 package status

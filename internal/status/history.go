@@ -78,8 +78,9 @@ func updateSuperseded(history helmv2.Snapshots, stored []release.Revision) helmv
 	return fresh
 }
 
-// superseded reports whether a revision was superseded since its snapshot, and not changed otherwise.
-// The digest of that snapshot no longer matches, and the revision has to remain a rollback target.
+// superseded reports whether a revision was superseded since its snapshot, and not changed
+// otherwise. The digest of that snapshot no longer matches, and the revision must remain a rollback
+// target.
 func superseded(s *helmv2.Snapshot, r release.Revision) bool {
 	sealed := r.Sealed && s.FirstDeployed.Equal(new(seconds(r.FirstDeployed)))
 	return release.SupersededSince(s, &r) && (sealed || release.Proves(helmv2.Snapshots{s}, &r))

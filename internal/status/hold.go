@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
-// holdConditions are the conditions of a release that is to be held, or was.
+// holdConditions are the conditions of a release that should be held, or was.
 type holdConditions struct {
 	*conditions
 

@@ -237,8 +237,8 @@ func unlockFailedMessage(u release.Unlock, err error) string {
 		fullName(u.Target.Namespace, u.Target.Name, u.Version), u.Status, err)
 }
 
-// maxFacts is the maximum number of images, and of fields, in the event of a success. The others are
-// counted. maxFact is the maximum length of one text in bytes: charts may contain any.
+// maxFacts is the maximum number of images, and of fields, in the event of a success. The others
+// are counted. maxFact is the maximum length of one fact in bytes: charts do not limit theirs.
 const (
 	maxFacts = 5
 	maxFact  = 200
@@ -380,7 +380,7 @@ func takenFields(all []release.TakenField) []string {
 	return clauses
 }
 
-// oneLine returns a text of a chart in one line of limited length.
+// oneLine returns a string from a chart in one line of limited length.
 func oneLine(text string) string {
 	return brief.Cut(brief.Line(text), maxFact)
 }

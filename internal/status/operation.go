@@ -22,7 +22,7 @@ import (
 // OperationReport is the result of a reconciliation of an Operation.
 type OperationReport struct {
 	// Status to write before the action of the decision. It equals the present status if nothing
-	// changed. Its write has to fail if the Operation has changed since it was read.
+	// changed. Its write must fail if the Operation has changed since it was read.
 	Status opsv1alpha1.OperationStatus
 	// Events to emit after the status is written.
 	Events []Event

@@ -16,7 +16,7 @@ import (
 // be helm-controller's, and the API server then drops other fields. All but Denied read messages,
 // because reasons are a part of helm-controller's API.
 
-// Each announcement starts with one of these texts; see runningMessage. helm-controller's
+// Each announcement starts with one of these prefixes; see runningMessage. helm-controller's
 // announcements start with the first.
 const (
 	announcesRun    = "Running '"

@@ -57,9 +57,9 @@ type Dependent struct {
 
 // Dependencies are the dependencies of one release in both directions.
 type Dependencies struct {
-	// On are those that the release depends on, in the order of its spec.
+	// On are the dependencies of the release, in the order of its spec.
 	On Limited[Dependency]
-	// By are those that depend on it and that the user may get.
+	// By are the dependents of the release that the user may get.
 	By Limited[Dependent]
 }
 

@@ -25,8 +25,8 @@ type Diff struct {
 	// From and To are the revisions before and after the action.
 	From *v1alpha1.PlanRevision `json:"from,omitempty"`
 	To   *v1alpha1.PlanRevision `json:"to,omitempty"`
-	// Objects are those that would change, CRDs included. Drifted are those that differ from the newest
-	// revision, as far as an action would not change them anyway.
+	// Objects are the objects that would change, CRDs included. Drifted are the objects that differ
+	// from the newest revision, as far as an action would not change them anyway.
 	Objects []ObjectDiff `json:"objects,omitempty"`
 	Drifted []ObjectDiff `json:"drifted,omitempty"`
 	// Revision is the newest revision, if only drift was looked for.

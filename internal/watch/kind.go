@@ -26,7 +26,7 @@ const (
 	// firstPause is the pause after a failed watch. It doubles up to longestPause.
 	firstPause   = 5 * time.Second
 	longestPause = 5 * time.Minute
-	// stableAfter is how long a watch has to last so that it is restarted without a pause.
+	// stableAfter is how long a watch must last so that it is restarted without a pause.
 	stableAfter = time.Minute
 )
 
@@ -34,7 +34,7 @@ const (
 type kind struct {
 	registry *Registry
 	key      kindKey
-	// retries holds a value if the watch has to be retried soon.
+	// retries holds a value if the watch must be retried soon.
 	retries chan struct{}
 	// client is replaced before each attempt. Only the goroutine of run uses it.
 	client metadata.ResourceInterface
@@ -168,8 +168,8 @@ func (k *kind) recordEnd(err error) (established bool) {
 	return established
 }
 
-// shouldLogFailure reports whether a failure of the watch has to be logged. For single objects it
-// is logged once per kind: all of them usually fail for the same reason.
+// shouldLogFailure reports whether a failure of the watch must be logged. For single objects it is
+// logged once per kind: all of them usually fail for the same reason.
 func (k *kind) shouldLogFailure() bool {
 	if k.key.target.Name == "" {
 		return true

@@ -74,7 +74,7 @@ type queue struct {
 	rescheduled chan struct{}
 
 	scheduled map[*subscriber]struct{}
-	// next is when due has to be called; zero for never.
+	// next is when due must be called; zero for never.
 	next time.Time
 	// enqueued and delayed are the counts of Stats.
 	enqueued, delayed uint64

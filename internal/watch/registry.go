@@ -28,7 +28,7 @@ type Options struct {
 	Namespace string
 	// Overridden are field managers whose fields count as owned by the release too.
 	Overridden []string
-	// Grace is how long a watch without subscribers goes on. A HelmRelease that is upgraded back
+	// Grace is how long a watch without subscribers continues. A HelmRelease that is upgraded back
 	// and forth then does not list all objects again. Zero is 5 minutes.
 	Grace time.Duration
 	// Debounce is the time between the first change and the enqueuing, so that many changes
@@ -143,8 +143,8 @@ func (r *Registry) due(now time.Time) (due []types.NamespacedName, next time.Tim
 // subscription of key, and does almost nothing if that is equal, with kinds in the same order.
 // Without kinds, or without a cluster ID, key is unsubscribed.
 //
-// It has to be called before the objects are read, because it does not report earlier changes. When
-// a kind has been listed for the first time, all its subscribers are enqueued.
+// It must be called before the objects are read, because it does not report earlier changes. When a
+// kind has been listed for the first time, all its subscribers are enqueued.
 func (r *Registry) WatchKinds(key types.NamespacedName, c Cluster, kinds []schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

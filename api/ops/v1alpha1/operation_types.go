@@ -141,13 +141,13 @@ type Parameters struct {
 	// +optional
 	Event HookEvent `json:"event,omitempty"`
 
-	// Revision of the release with the hooks. Default: the one that is deployed when the Operation
-	// starts.
+	// Revision of the release with the hooks. Default: the revision that is deployed when the
+	// Operation starts.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Revision int `json:"revision,omitempty"`
 
-	// Allows hooks that are not for existing releases: those of pre-install, pre-delete and
+	// Allows hooks that are not for existing releases: hooks of pre-install, pre-delete and
 	// post-delete and of no other event. Default false.
 	// +optional
 	AllowEventMismatch bool `json:"allowEventMismatch,omitempty"`

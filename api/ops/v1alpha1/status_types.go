@@ -79,8 +79,8 @@ type HookReference struct {
 	Events []string `json:"events,omitempty"`
 }
 
-// Outputs are the results of an Operation. If there are several Jobs, single values are those of
-// the last one that started.
+// Outputs are the results of an Operation. If there are several Jobs, single values describe the
+// last Job that started.
 type Outputs struct {
 	// The Pod with the most relevant log.
 	// +optional
@@ -98,7 +98,7 @@ type Outputs struct {
 	// +optional
 	Release *ReleaseReference `json:"release,omitempty"`
 
-	// Exit code of the container that determined the result: the one that failed, or else 0.
+	// Exit code of the container that determined the result: the failed container, or else 0.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
 

@@ -88,7 +88,7 @@ func isTransient(err error) bool {
 	return !errors.Is(err, evidence.ErrNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
 }
 
-// clear returns the text of an answer of the API server or of an admission webhook without
+// clear returns the message of an answer of the API server or of an admission webhook without
 // secrets: those in the release's Secrets, and those that its values were taken from. The answer
 // may quote the object.
 func (o *observer) clear(ctx context.Context, rec reconciliation, err error) string {
@@ -114,7 +114,7 @@ func withoutText(err error) string {
 	return strings.TrimSpace(string(apierrors.ReasonForError(err)) + " (more is not told: what is secret in it is not known)")
 }
 
-// clearedError is an error of the API server whose text contains no secrets.
+// clearedError is an error of the API server whose message contains no secrets.
 type clearedError struct {
 	text  string
 	cause error
@@ -123,10 +123,10 @@ type clearedError struct {
 // Error implements error.
 func (e clearedError) Error() string { return e.text }
 
-// Unwrap returns the error to classify. Its text must not be shown.
+// Unwrap returns the error to classify. Its message must not be shown.
 func (e clearedError) Unwrap() error { return e.cause }
 
-// cleared returns an error whose text contains no secrets.
+// cleared returns an error whose message contains no secrets.
 func (o *observer) cleared(ctx context.Context, rec reconciliation, err error) error {
 	if err == nil || !answered(err) {
 		return err

@@ -87,7 +87,7 @@ func unwritten(err error) (ctrl.Result, error) {
 // result is the only place that decides when an Operation is requeued.
 func result(retry release.Retry) ctrl.Result {
 	if retry.IsNow() {
-		// The cache has to catch up first.
+		// The cache must catch up first.
 		return ctrl.Result{RequeueAfter: controller.StaleRetry}
 	}
 	delay, _ := retry.Delay()

@@ -20,8 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// target returns rec with the HelmRelease that the Operation is for, and those that name it as
-// their holder.
+// target returns rec with the HelmRelease that the Operation is for, and the Operations that name
+// it as their holder.
 func (o *observer) target(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	var held helmv2.HelmReleaseList
 	if err := o.client.List(ctx, &held, client.InNamespace(rec.op.Namespace), client.MatchingFields{controller.IndexHolder: string(rec.op.UID)}); err != nil {

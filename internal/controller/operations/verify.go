@@ -30,7 +30,7 @@ type verification struct {
 	obstacle, refused *operation.Problem
 }
 
-// verify returns whether hooks may be taken from a stored revision: its record has to agree with
+// verify returns whether hooks may be taken from a stored revision: its record must agree with
 // status.history, or else any image could be run by writing into a Secret. If the digest does not
 // cover tests, the tests are not among the hooks.
 func (o *observer) verify(ctx context.Context, rec reconciliation, stored helm.Stored) (verification, error) {

@@ -20,7 +20,7 @@ type Options[T client.Object] struct {
 	Resource schema.GroupVersionResource
 	// New returns an empty object.
 	New func() T
-	// Namespace is the only one that is watched; empty is all.
+	// Namespace is the only watched namespace; empty means all.
 	Namespace string
 	// IgnoreForbidden makes a kind that may not be listed count as not served.
 	IgnoreForbidden bool

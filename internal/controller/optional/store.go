@@ -118,7 +118,7 @@ func (s *store[T]) setAbsent() bool {
 // forgets objects whose reading is now forbidden: no later attempt is likely to succeed.
 func (s *store[T]) setBroken(err error) bool {
 	if status, is := errors.AsType[*apierrors.StatusError](err); is {
-		// Without the text of the reflector.
+		// Without the prefix that the reflector adds.
 		err = status
 	}
 	s.mu.Lock()

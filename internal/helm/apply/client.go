@@ -75,7 +75,7 @@ type HookRecord interface {
 // Record is the record of the revision that the action works on.
 type Record interface {
 	HookRecord
-	// WaitsWhenOutdated reports whether the wait for the objects goes on when the action is
+	// WaitsWhenOutdated reports whether the wait for the objects continues when the action is
 	// outdated.
 	WaitsWhenOutdated() bool
 	// SetApplied sets the label for applied objects in later updates of the record. StoreApplied

@@ -64,8 +64,8 @@ type state struct {
 	Refused, Unknown, Kept string
 }
 
-// parse returns the objects of the manifest of a new revision. Unserved are those whose kinds the
-// API server will serve because of CRDs, and does not serve yet.
+// parse returns the objects of the manifest of a new revision. unserved are the objects whose kinds
+// the API server will serve because of CRDs, and does not serve yet.
 func (f *Forecast) parse(manifest string, crds kube.ResourceList) (list kube.ResourceList, unserved []release.Object, err error) {
 	f.expectations = newExpectations()
 	for _, info := range crds {
@@ -303,8 +303,8 @@ func (f *Forecast) decide(s *state, err error) error {
 	return nil
 }
 
-// describeError returns the text of an error about an object. The API server quotes the values of a
-// Secret that it refuses, so of those the text has only the names of fields.
+// describeError returns the message of an error about an object. The API server quotes the values
+// of a Secret that it refuses, so about Secrets the message has only the names of fields.
 func describeError(info *resource.Info, err error) string {
 	var answer apierrors.APIStatus
 	if info.Mapping.GroupVersionKind.GroupKind() != (apischema.GroupKind{Kind: "Secret"}) || !errors.As(err, &answer) {
@@ -321,7 +321,7 @@ func describeError(info *resource.Info, err error) string {
 }
 
 // pruned returns the objects of previous, and of failed revisions, that an upgrade to next would
-// delete. Kept describes those that exist and stay.
+// delete. kept describes the objects that exist and stay.
 func (f *Forecast) pruned(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
 	leftovers := f.Leftovers.find(previous, next)
 	list := excluding(previous, leftovers).Difference(next)

@@ -209,8 +209,8 @@ func (s *serverSide) conflicts(info *resource.Info, err error) []release.TakenFi
 	return taken
 }
 
-// managerIn returns the field manager that the cause of a conflict names. It is in the text only, as
-// the first quoted part.
+// managerIn returns the field manager that the cause of a conflict names. It is in the message
+// only, as the first quoted part.
 func managerIn(message string) string {
 	_, rest, _ := strings.Cut(message, `"`)
 	quoted, _ := strconv.QuotedPrefix(`"` + rest)

@@ -33,7 +33,7 @@ type Group struct {
 	Failure string
 	// Preferred is the preferred version.
 	Preferred string
-	// Versions are those that the API server lists, in its order.
+	// Versions are the versions that the API server lists, in its order.
 	Versions []Version
 	// CRDs are the CRDs of the group that the API server does not serve in any version. They
 	// exist, and so may their objects.

@@ -64,7 +64,7 @@ func (d discovery) failed(err error) (Group, error) {
 	return Group{Failure: why}, err
 }
 
-// failure returns the text of a failure of the API server. Other errors, such as a denial, are
+// failure returns the message of a failure of the API server. Other errors, such as a denial, are
 // returned.
 func failure(err error) (string, error) {
 	if apiretry.Classify(apiretry.AnswerOf(err)) == apiretry.Transient {

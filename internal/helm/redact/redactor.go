@@ -52,8 +52,8 @@ func (r Redactor) Texts(all []string) []string {
 	return clean
 }
 
-// Error returns err if its text contains no secret. Otherwise it returns an error with the
-// redacted text, which wraps no error: that would contain the secret.
+// Error returns err if its message contains no secret. Otherwise it returns an error with the
+// redacted message. It must not wrap err, which contains the secret.
 func (r Redactor) Error(err error) error {
 	if err == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 // classes are the StorageClasses that an action has read. It may be used concurrently.
 type classes struct {
 	mu sync.Mutex
-	// late is true for those whose volumes are bound when a Pod needs them.
+	// late is true for classes whose volumes are bound when a Pod needs them.
 	late map[string]bool
 }
 

@@ -92,8 +92,8 @@ func (o *object) read(c condition) {
 	}
 }
 
-// observe merges an observation and checks the object, unless a newer state is known or the
-// object has to be read first.
+// observe merges an observation and checks the object, unless a newer state is known or the object
+// must be read first.
 func (o *object) observe(observation readiness.Observation, live *unstructured.Unstructured, c condition) {
 	defer o.handlePanic()
 	if !o.known.Observe(observation) {

@@ -26,7 +26,7 @@ type Options struct {
 	Log     func(format string, args ...any)
 	// Checks are the user's readiness checks for objects, HookChecks those for hooks.
 	Checks, HookChecks *cel.ReadinessChecks
-	// Idle, if set, is called when a wait has to block. The function that it returns is called
+	// Idle, if set, is called when a wait is about to block. The function that it returns is called
 	// before the wait returns, and may block.
 	Idle func() (resume func())
 	// Examiner, if set, finds the causes of failed waits.

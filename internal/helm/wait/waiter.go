@@ -35,7 +35,7 @@ func New(ctx context.Context, options Options) *Waiter { return &Waiter{Options:
 type Readiness struct {
 	// Jobs is true if the wait lasts until all Jobs have completed.
 	Jobs bool
-	// Outdated is true if the wait goes on when the action is outdated.
+	// Outdated is true if the wait continues when the action is outdated.
 	Outdated bool
 	// Late, if set, is called once if the wait takes longer than five seconds.
 	Late func()
@@ -51,8 +51,8 @@ func (w *Waiter) UntilReady(list kube.ResourceList, timeout time.Duration, r Rea
 	return w.wait(list, timeout, c)
 }
 
-// UntilDone waits for hooks: Jobs and Pods have to end, other objects have to exist. A Job may
-// retry its Pods until the timeout; one that has failed for good ends the wait.
+// UntilDone waits for hooks: Jobs and Pods must end, other objects must exist. A Job may retry its
+// Pods until the timeout; one that has failed for good ends the wait.
 func (w *Waiter) UntilDone(list kube.ResourceList, timeout time.Duration) error {
 	c := polled(withRules(w.HookChecks, readiness.HookDone))
 	c.target, c.lost = true, &status.Result{Status: status.FailedStatus, Message: "was deleted before it was seen to complete"}

@@ -74,7 +74,7 @@ type stream struct {
 }
 
 // join subscribes to an object from its known version. It returns nil if a watch is not possible
-// now. If missed is true, events may have been missed, and the object has to be read once more.
+// now. If missed is true, events may have been missed, and the object must be read once more.
 func (w *Watches) join(ctx context.Context, getter genericclioptions.RESTClientGetter, info *resource.Info, live *unstructured.Unstructured, b *inbox) (sub *subscription, missed bool) {
 	version := live.GetResourceVersion()
 	if version == "" || live.GetLabels()[helmv2.LabelName] == "" {
@@ -253,8 +253,8 @@ func (s *stream) request(options metav1.ListOptions) *rest.Request {
 		VersionedParams(&options, metav1.ParameterCodec)
 }
 
-// renew lets the stream continue at the current version, because the API server has compacted
-// the last one: objects without changes have old versions. All objects have to be read again.
+// renew lets the stream continue at the current version, because the API server has compacted the
+// last one: objects without changes have old versions. All objects must be read again.
 func (s *stream) renew(ctx context.Context) error {
 	answer, err := s.request(metav1.ListOptions{Limit: 1}).Do(ctx).Get()
 	if err != nil {

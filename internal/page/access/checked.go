@@ -42,7 +42,7 @@ func (v *Viewer) Reader(ctx context.Context, hr *helmv2.HelmRelease) (*read.Read
 }
 
 // checked is a client.Reader that checks the rights of the user before it reads with the identity
-// of a release. It reads HelmReleases from those that the controller keeps.
+// of a release. It reads HelmReleases from the controller's cache.
 type checked struct {
 	*Viewer
 	as *read.Reader

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/list"
 )
 
-// functions are those that templates call.
+// functions are the functions that templates call.
 func functions() template.FuncMap {
 	return template.FuncMap{"time": rfc3339, "tone": tone, "address": address, "lineClass": lineClass, "document": document}
 }

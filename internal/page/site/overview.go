@@ -18,8 +18,8 @@ type Health struct {
 	Leads, Elects bool
 	// Observes is true for a process that only observes.
 	Observes bool
-	// Actions counts the actions that have started and not finished. Slots is the maximum of actions that
-	// work at the same time, and SlotsUsed counts those that do.
+	// Actions counts the actions that have started and not finished. Slots is the maximum of
+	// actions that work at the same time, and SlotsUsed is the number of working actions.
 	Actions, Slots, SlotsUsed int
 	// Unreachable counts the other clusters that do not answer.
 	Unreachable int

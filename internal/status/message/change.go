@@ -29,7 +29,7 @@ type Change struct {
 type problem struct{ kind, reason, message string }
 
 // ChangeOf compares the conditions of an object before and after a reconciliation. A problem that
-// the conditions have already reported is not new, also while an action retries.
+// the conditions have already reported is not new, even while an action retries.
 func ChangeOf(about Object, before, after []metav1.Condition) Change {
 	was, is := problems(about, before), problems(about, after)
 	for _, p := range is {

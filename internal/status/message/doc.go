@@ -5,8 +5,8 @@
 // waits, is suspended, is retried or is stalled. Each has three parts: what is wrong, what was left
 // alone, and what happens next or what to do.
 //
-// The rows of Rows are all of them. docs/spec/problems.md has their texts, which a test compares.
-// The package is pure.
+// The rows of Rows are all of them. docs/spec/problems.md has their messages, which a test
+// compares. The package is pure.
 //
 //	change.go   ChangeOf: what a write of conditions changes, for the log
 //	failure.go  Failure: the row of a failed install, upgrade or test

@@ -67,7 +67,7 @@ func (f Facts) placeholders() []string {
 // Of returns the three parts of the message of a kind.
 func Of(kind Kind, f Facts) Parts {
 	p := rowOf(kind).Parts
-	// One replacement: the texts of charts may contain braces, too.
+	// One replacement: facts from charts may contain braces, too.
 	fill := strings.NewReplacer(f.placeholders()...).Replace
 	p = Parts{What: fill(p.What), Left: fill(p.Left), Next: fill(p.Next)}
 	if f.What != "" {

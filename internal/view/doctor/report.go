@@ -21,7 +21,7 @@ const (
 	Unknown Level = "Unknown"
 	// Warning may lead to a surprise.
 	Warning Level = "Warning"
-	// Failed has to be corrected.
+	// Failed must be corrected.
 	Failed Level = "Failed"
 )
 

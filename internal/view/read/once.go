@@ -58,7 +58,7 @@ func (o *once) List(ctx context.Context, list client.ObjectList, opts ...client.
 	return o.inSlot(ctx, func() error { return o.from.List(ctx, list, opts...) })
 }
 
-// answerOf returns the answer with an id. first is true for the caller that has to read it.
+// answerOf returns the answer with an id. first is true for the caller that must read it.
 func (o *once) answerOf(id string) (a *answer, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

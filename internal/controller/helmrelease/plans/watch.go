@@ -50,7 +50,7 @@ type generations struct {
 	of map[types.NamespacedName]int64
 }
 
-// changed records the generation of a plan, 0 for one that was deleted, and reports whether it is new.
+// changed records the generation of a plan, 0 for a deleted plan, and reports whether it is new.
 func (g *generations) changed(key types.NamespacedName, generation int64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

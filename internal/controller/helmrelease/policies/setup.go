@@ -22,7 +22,7 @@ import (
 
 // Options configure the Watch.
 type Options struct {
-	// Namespace is the only one whose releases are reconciled; empty is all.
+	// Namespace is the only namespace whose releases are reconciled; empty means all.
 	Namespace string
 	// Enqueue triggers reconciliations of HelmReleases. It must not block.
 	Enqueue func(keys []types.NamespacedName)

@@ -68,8 +68,8 @@ type Finding struct {
 	Why string
 }
 
-// isNews reports whether a finding needs an event after another one. The text does not count: it may
-// contain times.
+// isNews reports whether a finding needs an event after another one. The message does not count: it
+// may contain times.
 func (f Finding) isNews(before Finding) bool {
 	f.Why, before.Why = "", ""
 	return f.isReported() && f != before
@@ -163,7 +163,7 @@ func (f Finding) event() status.Event {
 	return status.Observed(string(f.Result), f.message(), f.isProblem())
 }
 
-// message returns the text of the event of a finding.
+// message returns the message of the event of a finding.
 func (f Finding) message() string {
 	next := "After a switch, this happens at once"
 	switch f.Result {

@@ -13,7 +13,7 @@ import (
 )
 
 // configDelay is how long a change of a ConfigMap or Secret waits for others: the objects that one
-// commit changes are to be one upgrade.
+// commit changes should be one upgrade.
 const configDelay = time.Second
 
 // Values enqueues the HelmReleases that an index has for a ConfigMap or Secret, after configDelay.
