@@ -19,7 +19,7 @@ import (
 )
 
 // Answered returns the fields that differ between a live object and the API server's answer to a dry
-// run, sorted by path. Unlike Compare, it also returns fields that the answer no longer haves,
+// run, sorted by path. Unlike Compare, it also returns fields that the answer no longer has,
 // and defaults. Want is the value in the answer, Have the live one. Manager is the field manager
 // other than Pintle and Helm that owns the live field. The values of Secrets are masked.
 //
