@@ -69,9 +69,10 @@ func sentObject(req *http.Request) (*object, error) {
 	return sent, json.Unmarshal(body, sent)
 }
 
-// created returns the answer to a creation that an earlier attempt has carried out: the live
-// object, in the form that the request accepts. It returns nil if the live object is another one.
-func (t *transport) created(req *http.Request) (*http.Response, error) {
+// earlierCreation returns the answer to a creation that an earlier attempt has carried out: the
+// live object, in the form that the request accepts. It returns nil if the live object is another
+// one.
+func (t *transport) earlierCreation(req *http.Request) (*http.Response, error) {
 	sent, err := sentObject(req)
 	if err != nil || sent.Metadata.Name == "" {
 		return nil, err

@@ -54,8 +54,8 @@ func (f *Faults) note(server string, now time.Time) <-chan struct{} {
 	return last.over
 }
 
-// answered records that a server answers.
-func (f *Faults) answered(server string) {
+// recordAnswer records that a server answers.
+func (f *Faults) recordAnswer(server string) {
 	if f == nil {
 		return
 	}

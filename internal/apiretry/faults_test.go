@@ -148,7 +148,7 @@ func TestFaultsAreForgotten(t *testing.T) {
 	var f Faults
 	now := time.Unix(1000, 0)
 	f.note("back", now)
-	f.answered("back")
+	f.recordAnswer("back")
 	f.note("gone", now)
 	used := f.note("used", now)
 	for range 3 {

@@ -26,7 +26,7 @@ func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !leaderChanged(responseAnswer(resp, nil)) {
 		return resp, nil
 	}
-	again, err := repeated(req)
+	again, err := copyRequest(req)
 	if err != nil {
 		return resp, nil //nolint:nilerr // the first response is returned
 	}

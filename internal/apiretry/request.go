@@ -47,7 +47,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		class = Answered
 	}
 	now := r.options.Now()
-	q.reached(class != Transient || !a.fromNoServer())
+	q.recordReach(class != Transient || !a.fromNoServer())
 	switch class {
 	case Answered, Denied:
 		if r.mayBeGranted(a, now) {
@@ -56,13 +56,13 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 			}
 			return q.sleep(ctx, q.next(0), nil), nil
 		}
-		r.succeeded(now)
+		r.recordSuccess(now)
 		return false, nil
 	case Final:
 		return false, nil
 	case Conflict:
 		if q.conflicts++; q.conflicts >= maxConflicts {
-			r.succeeded(now)
+			r.recordSuccess(now)
 			return false, nil
 		}
 	case Transient, WebhookUnreachable:
@@ -74,7 +74,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	if q.away {
 		over = r.options.Faults.note(r.options.Server, now)
 	}
-	left, lasting := r.failed(q.first, now, class, a)
+	left, lasting := r.recordFailure(q.first, now, class, a)
 	if _, slow := errors.AsType[*SlowError](a.Err); slow || left <= 0 {
 		// A server that is too slow was given its time. Other requests would take as long.
 		return q.spent(class, a, lasting)
@@ -82,9 +82,9 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	return q.sleep(ctx, min(q.next(a.RetryAfter), left), over), nil
 }
 
-// reached records whether the last try reached an API server. Pauses are short again when a server
-// is back: one that starts denies or rejects requests for a moment only.
-func (q *request) reached(server bool) {
+// recordReach records whether the last try reached an API server. Pauses are short again when a
+// server is back: one that starts denies or rejects requests for a moment only.
+func (q *request) recordReach(server bool) {
 	if server && q.away {
 		q.pause = 0
 	}
@@ -107,7 +107,7 @@ func (q *request) spent(class Class, a Answer, lasting bool) (bool, *Outage) {
 		return false, nil
 	}
 	// The request is sent once more: the outage may just be over.
-	r.succeeded(r.options.Now())
+	r.recordSuccess(r.options.Now())
 	return true, nil
 }
 

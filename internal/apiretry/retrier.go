@@ -270,17 +270,18 @@ func (r *Retrier) passive() bool {
 	return r.ended
 }
 
-// succeeded records that the server answers.
-func (r *Retrier) succeeded(now time.Time) {
+// recordSuccess records that the server answers.
+func (r *Retrier) recordSuccess(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.down, r.failing, r.answered = time.Time{}, time.Time{}, now
-	r.options.Faults.answered(r.options.Server)
+	r.options.Faults.recordAnswer(r.options.Server)
 }
 
-// failed records a failed request and returns how long it may be repeated. lasting is true if the
-// server answers this request with a 5xx, and other requests with success. The 5xx then stands.
-func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time.Duration, lasting bool) {
+// recordFailure records a failed request and returns how long it may be repeated. lasting is true
+// if the server answers this request with a 5xx, and other requests with success. The 5xx then
+// stands.
+func (r *Retrier) recordFailure(first, now time.Time, class Class, a Answer) (left time.Duration, lasting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if class != Conflict {

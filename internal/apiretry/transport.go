@@ -73,12 +73,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		if unsure && creates(req) && answer.Reason == metav1.StatusReasonAlreadyExists {
-			if earlier, err := t.created(req); earlier != nil || err != nil {
+			if earlier, err := t.earlierCreation(req); earlier != nil || err != nil {
 				return earlier, err
 			}
 		}
 		if !repeatable(req, answer) {
-			return owned(resp), err
+			return dropRetryAfter(resp), err
 		}
 		unsure = unsure || answer.Code != http.StatusTooManyRequests
 		again, outage := q.again(req.Context(), answer)
@@ -88,7 +88,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case !again:
 			return resp, err
 		}
-		if try, err = repeated(req); err != nil {
+		if try, err = copyRequest(req); err != nil {
 			return nil, err
 		}
 	}
@@ -170,16 +170,16 @@ func (t *transport) probe(req *http.Request, path string) int {
 	return resp.StatusCode
 }
 
-// owned removes Retry-After, on which client-go would repeat the request itself.
-func owned(resp *http.Response) *http.Response {
+// dropRetryAfter removes Retry-After, on which client-go would repeat the request itself.
+func dropRetryAfter(resp *http.Response) *http.Response {
 	if resp != nil {
 		resp.Header.Del("Retry-After")
 	}
 	return resp
 }
 
-// repeated returns a copy of a request with its body from the start.
-func repeated(req *http.Request) (*http.Request, error) {
+// copyRequest returns a copy of a request with its body from the start.
+func copyRequest(req *http.Request) (*http.Request, error) {
 	again := req.Clone(req.Context())
 	if req.GetBody == nil {
 		return again, nil

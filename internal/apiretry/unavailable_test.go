@@ -47,7 +47,7 @@ func TestUnavailableAPI(t *testing.T) {
 					switch req.URL.Path {
 					case tc.path:
 						if tc.busy {
-							r.succeeded(time.Now().Add(time.Millisecond))
+							r.recordSuccess(time.Now().Add(time.Millisecond))
 						}
 						return code(tc.object)()
 					case "/prefix/apis/metrics.example.com/v1":
@@ -83,7 +83,7 @@ func TestPartOfServer(t *testing.T) {
 		calls := 0
 		err := r.Do(t.Context(), func() error {
 			// Discovery itself answers.
-			r.succeeded(time.Now())
+			r.recordSuccess(time.Now())
 			calls++
 			return &UnavailableError{API: "example.com/v1", Why: "no list of its kinds"}
 		})
