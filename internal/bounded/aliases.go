@@ -17,22 +17,22 @@ func MayRepeat(raw []byte) bool {
 	return bytes.IndexByte(raw, '&') >= 0 && bytes.IndexByte(raw, '*') >= 0
 }
 
-// expanded returns the size of YAML once its aliases are expanded. It is an upper bound: a key that
-// a merge overrides counts twice. ok is false if the text is invalid.
-func expanded(raw []byte, l Limits) (size Size, ok bool) {
+// expandedSize returns the size of YAML once its aliases are expanded. It is an upper bound: a key
+// that a merge overrides counts twice. ok is false if the text is invalid.
+func expandedSize(raw []byte, l Limits) (size Size, ok bool) {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(raw, &document); err != nil {
-		return decoded(raw, l)
+		return decodedSize(raw, l)
 	}
 	m := measurer{limits: l, known: map[*yamlv3.Node]Size{}}
 	return m.size(&document), true
 }
 
-// decoded returns the size of YAML that the parser of the nodes rejects, for example because it has
-// read ahead into an invalid second document. The decoder may still accept the text. It shares the
-// strings that aliases repeat, and limits the number of nodes that they add, so that it needs
+// decodedSize returns the size of YAML that the parser of the nodes rejects, for example because it
+// has read ahead into an invalid second document. The decoder may still accept the text. It shares
+// the strings that aliases repeat, and limits the number of nodes that they add, so that it needs
 // little memory.
-func decoded(raw []byte, l Limits) (Size, bool) {
+func decodedSize(raw []byte, l Limits) (Size, bool) {
 	var v any
 	if err := yamlv2.Unmarshal(raw, &v); err != nil {
 		return Size{}, false

@@ -17,7 +17,7 @@ func (l Limits) Check(raw []byte) error {
 	if !MayRepeat(raw) {
 		return nil
 	}
-	size, ok := expanded(raw, l)
+	size, ok := expandedSize(raw, l)
 	if !ok {
 		return nil // the decoder reports invalid content
 	}

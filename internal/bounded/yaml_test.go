@@ -126,14 +126,14 @@ func TestDecode(t *testing.T) {
 // TestDecodedSize: a text that only the decoder accepts is measured after decoding.
 func TestDecodedSize(t *testing.T) {
 	t.Parallel()
-	size, ok := decoded([]byte("a: &x ["+strings.Repeat("1,", 20)+"]\nb: [*x,*x]\n2: y"), small())
+	size, ok := decodedSize([]byte("a: &x ["+strings.Repeat("1,", 20)+"]\nb: [*x,*x]\n2: y"), small())
 	if want := (Size{Bytes: 64, Nodes: 69, Depth: 3}); !ok || size != want {
 		t.Errorf("%+v, %t", size, ok)
 	}
-	if size, ok := decoded([]byte(bomb(3)), small()); !ok || small().exceededBy(size, "") == nil {
+	if size, ok := decodedSize([]byte(bomb(3)), small()); !ok || small().exceededBy(size, "") == nil {
 		t.Errorf("%+v, %t", size, ok)
 	}
-	if _, ok := decoded([]byte("a: ["), small()); ok {
+	if _, ok := decodedSize([]byte("a: ["), small()); ok {
 		t.Error("invalid content has a size")
 	}
 }
