@@ -62,12 +62,12 @@ type result struct {
 func (a Artifact) Unreadable(err error) error {
 	var bad *remote.Unloadable
 	if errors.As(err, &bad) {
-		return fmt.Errorf("chart in %s %s", redacted(a.URL), bad.Text)
+		return fmt.Errorf("chart in %s %s", redactURL(a.URL), bad.Text)
 	}
 	if none, ok := errors.AsType[*remote.Unavailable](err); ok {
-		return &Unread{URL: redacted(a.URL), Err: none}
+		return &Unread{URL: redactURL(a.URL), Err: none}
 	}
-	return fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
+	return fmt.Errorf("chart in %s cannot be read: %w", redactURL(a.URL), err)
 }
 
 // Unread is the error of an artifact that was downloaded, and there is no worker that reads it. It is
@@ -89,7 +89,7 @@ func (u *Unread) Unwrap() error { return u.Err }
 // get downloads and verifies the artifact.
 func (a Artifact) get(ctx context.Context, c *http.Client, maxBytes int64) ([]byte, error) {
 	// Messages contain this form of the URL only, also messages of the libraries.
-	shown := redacted(a.URL)
+	shown := redactURL(a.URL)
 	want, err := digest.Parse(a.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("artifact %s has no usable digest %q: %w", shown, a.Digest, err)
@@ -137,7 +137,7 @@ func requestError(shown string, c *http.Client, err error) error {
 		// The text quotes the invalid URL.
 		return fmt.Errorf("artifact cannot be downloaded: GET %s redirects to an invalid URL", shown)
 	}
-	return fmt.Errorf("artifact cannot be downloaded: GET %s: %w", redacted(failed.URL), failed.Err)
+	return fmt.Errorf("artifact cannot be downloaded: GET %s: %w", redactURL(failed.URL), failed.Err)
 }
 
 // newRequest returns a GET request. URLs of other schemes than http and https are errors.
@@ -145,10 +145,10 @@ func newRequest(ctx context.Context, raw string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, raw, nil)
 	if err != nil {
 		// The error quotes the URL.
-		return nil, fmt.Errorf("artifact URL %q cannot be read", redacted(raw))
+		return nil, fmt.Errorf("artifact URL %q cannot be read", redactURL(raw))
 	}
 	if !isHTTP(req.URL) {
-		return nil, fmt.Errorf("artifact %s cannot be downloaded: %w", redacted(raw), errScheme)
+		return nil, fmt.Errorf("artifact %s cannot be downloaded: %w", redactURL(raw), errScheme)
 	}
 	return req, nil
 }
@@ -162,9 +162,9 @@ func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https"
 func CheckRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case !isHTTP(req.URL):
-		return fmt.Errorf("the server redirects to %s: %w", redacted(req.URL.String()), errScheme)
+		return fmt.Errorf("the server redirects to %s: %w", redactURL(req.URL.String()), errScheme)
 	case len(via) > 0 && via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https":
-		return fmt.Errorf("the server redirects from https to %s", redacted(req.URL.String()))
+		return fmt.Errorf("the server redirects from https to %s", redactURL(req.URL.String()))
 	case len(via) > maxRedirects:
 		return fmt.Errorf("the server redirects more than %d times", maxRedirects)
 	}
@@ -180,9 +180,9 @@ func hostOf(raw string) string {
 	return u.Host
 }
 
-// redacted returns a URL without user, password and query. The user may be a token, and the query
+// redactURL returns a URL without user, password and query. The user may be a token, and the query
 // of a signed URL is secret.
-func redacted(raw string) string {
+func redactURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		raw, _, _ = strings.Cut(raw, "?")

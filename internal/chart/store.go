@@ -220,7 +220,7 @@ func (s *Store) await(ctx context.Context, a Artifact, waiter string) (*result, 
 		s.waiting[waiter] = d
 		d.waiters = append(d.waiters, waiter)
 	}
-	return nil, &Pending{URL: redacted(a.URL), Ended: d.ended, Slow: d.slow}
+	return nil, &Pending{URL: redactURL(a.URL), Ended: d.ended, Slow: d.slow}
 }
 
 // takeResult removes and returns the result of the download that a waiter is registered for. It
@@ -239,7 +239,7 @@ func (s *Store) takeResult(a Artifact, waiter string) *result {
 }
 
 func waitError(ctx context.Context, a Artifact) error {
-	return fmt.Errorf("the wait for artifact %s ended: %w", redacted(a.URL), context.Cause(ctx))
+	return fmt.Errorf("the wait for artifact %s ended: %w", redactURL(a.URL), context.Cause(ctx))
 }
 
 // archive returns the cached archive, or else downloads it.
@@ -253,16 +253,16 @@ func (s *Store) archive(ctx context.Context, d *download) *result {
 	d.host.slots <- struct{}{}
 	defer func() { <-d.host.slots }()
 	started := s.clock()
-	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
+	r := callSafely(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
 	s.observe(s.clock().Sub(started), int64(len(r.archive)), r.err)
 	return r
 }
 
-// recovered calls get. A panic on hostile input becomes an error.
-func recovered(a Artifact, get func() *result) (r *result) {
+// callSafely calls get. A panic on hostile input becomes an error.
+func callSafely(a Artifact, get func() *result) (r *result) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redacted(a.URL), cause)}
+			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redactURL(a.URL), cause)}
 		}
 	}()
 	return get()
@@ -288,7 +288,7 @@ func (s *Store) read(ctx context.Context, a Artifact, archive []byte) *result {
 	if known {
 		return &result{archive: archive}
 	}
-	return recovered(a, func() *result {
+	return callSafely(a, func() *result {
 		facts, err := s.identify(ctx, a, archive)
 		return &result{archive: archive, facts: &facts, err: err}
 	})

@@ -76,7 +76,7 @@ func (c *archiveCheck) archive(data []byte, location string, depth int) error {
 		if c.entries++; c.entries > maxEntries {
 			return fmt.Errorf("the chart has more than %d files", maxEntries)
 		}
-		name := quoted(path.Join(location, header.Name))
+		name := quoteName(path.Join(location, header.Name))
 		if err := c.entry(entries, header, name, depth); err != nil {
 			return err
 		}
@@ -185,8 +185,8 @@ func (c *archiveCheck) templates(in io.Reader, parts []string, name string) erro
 	return nil
 }
 
-// quoted quotes the name of a file and cuts it after 200 bytes: it may be as long as a megabyte.
-func quoted(name string) string {
+// quoteName quotes the name of a file and cuts it after 200 bytes: it may be as long as a megabyte.
+func quoteName(name string) string {
 	const longest = 200
 	if len(name) > longest {
 		name = strings.ToValidUTF8(name[:longest], "") + "..."

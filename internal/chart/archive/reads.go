@@ -48,7 +48,7 @@ func ReadsOf(c *helmchart.Chart) Reads {
 			s.file(f)
 		}
 	})
-	return s.reached()
+	return s.reachableReads()
 }
 
 // scan holds the templates of a chart.
@@ -73,14 +73,14 @@ func (s *scan) mayRead(c *helmchart.Chart) bool {
 	found := false
 	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
 		for _, f := range c.Templates {
-			found = found || searched(f.Data).any()
+			found = found || findReads(f.Data).any()
 		}
 	})
 	return found
 }
 
-// searched returns the reads whose names a text contains.
-func searched(text []byte) Reads {
+// findReads returns the reads whose names a text contains.
+func findReads(text []byte) Reads {
 	return Reads{
 		Lookup:       bytes.Contains(text, []byte(lookupFunction)),
 		Capabilities: bytes.Contains(text, []byte(capabilities)),
@@ -91,7 +91,7 @@ func searched(text []byte) Reads {
 func (s *scan) file(f *helmchart.File) {
 	trees, err := parseTemplates(f.Name, string(f.Data))
 	if err != nil {
-		s.roots = append(s.roots, &fragment{reads: searched(f.Data), any: true})
+		s.roots = append(s.roots, &fragment{reads: findReads(f.Data), any: true})
 		return
 	}
 	for name, tree := range trees {
@@ -119,8 +119,8 @@ func parseTemplates(name, text string) (map[string]*template.Tree, error) {
 	return trees, err
 }
 
-// reached returns the reads of the roots and of all templates that they include.
-func (s *scan) reached() Reads {
+// reachableReads returns the reads of the roots and of all templates that they include.
+func (s *scan) reachableReads() Reads {
 	var all Reads
 	done := map[*fragment]bool{}
 	for left := s.roots; len(left) > 0; {
@@ -207,7 +207,7 @@ func (f *fragment) command(args []template.Node) {
 		}
 		trees, err := parseTemplates("tpl", text.Text)
 		if err != nil {
-			f.reads.add(searched([]byte(text.Text)))
+			f.reads.add(findReads([]byte(text.Text)))
 			return
 		}
 		for _, tree := range trees {

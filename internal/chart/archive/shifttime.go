@@ -21,7 +21,7 @@ const anotherTime = `(now | date_modify "9677h23m41s")`
 func ShiftTime(c *helmchart.Chart) {
 	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
 		for i, f := range c.Templates {
-			if changed, ok := shifted(f); ok {
+			if changed, ok := shiftTime(f); ok {
 				// Other files of the chart may share the bytes.
 				c.Templates[i] = &helmchart.File{Name: f.Name, Data: changed}
 			}
@@ -29,9 +29,9 @@ func ShiftTime(c *helmchart.Chart) {
 	})
 }
 
-// shifted returns the text of a template with calls of now replaced; false if there are none, or if
-// it cannot be parsed.
-func shifted(f *helmchart.File) ([]byte, bool) {
+// shiftTime returns the text of a template with calls of now replaced; false if there are none, or
+// if it cannot be parsed.
+func shiftTime(f *helmchart.File) ([]byte, bool) {
 	const now = "now"
 	if !bytes.Contains(f.Data, []byte(now)) {
 		return nil, false
