@@ -60,9 +60,9 @@ func (b *breaker) due(now time.Time) bool {
 	return (b.phase == phaseSuspected || b.phase == phaseUnreachable) && !b.probing && !now.Before(b.next)
 }
 
-// probed records the outcome of a probe; an empty cause is success. It returns whether the state
-// or the cause changed, and whether the breaker opened or closed.
-func (b *breaker) probed(now time.Time, cause string) (changed, opened, closed bool) {
+// recordProbe records the outcome of a probe; an empty cause is success. It returns whether the
+// state or the cause changed, and whether the breaker opened or closed.
+func (b *breaker) recordProbe(now time.Time, cause string) (changed, opened, closed bool) {
 	b.probing = false
 	before := *b
 	if cause == "" {

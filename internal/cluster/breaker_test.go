@@ -84,9 +84,9 @@ func play(t *testing.T, script string) string {
 		case "probe":
 			b.probing = b.probing || b.due(now)
 		case "ok":
-			b.probed(now, "")
+			b.recordProbe(now, "")
 		case "no":
-			b.probed(now, "no")
+			b.recordProbe(now, "no")
 		default:
 			var seconds int
 			if _, err := fmt.Sscan(word, &seconds); err != nil {
@@ -126,7 +126,7 @@ func TestBreakerReportsChanges(t *testing.T) {
 		{"it fails for another cause", "lost", true, false, false},
 		{"it answers again", "", true, false, true},
 	} {
-		changed, opened, closed := b.probed(now, step.cause)
+		changed, opened, closed := b.recordProbe(now, step.cause)
 		if changed != step.changed || opened != step.opened || closed != step.closed {
 			t.Errorf("%s: changed %t, opened %t, closed %t", step.reason, changed, opened, closed)
 		}

@@ -45,7 +45,7 @@ type CloudLookup func(ctx context.Context, w *Workload, tokens TokenRequester) (
 // cloud sets the address of a cluster of a cloud and validates the other fields.
 func (w *Workload) cloud(address string) (err error) {
 	if address != "" {
-		if w.Address, err = normalized(address); err != nil {
+		if w.Address, err = normalize(address); err != nil {
 			return err
 		}
 	}
@@ -76,8 +76,8 @@ func resourceForm(cloud string) (*regexp.Regexp, string) {
 	return regexp.MustCompile(`^projects/[^/]+/locations/[^/]+/clusters/[^/]+$`), "projects/<project>/locations/<location>/clusters/<name>"
 }
 
-// normalized is like canonical, but keeps the path: the path of a gateway selects the cluster.
-func normalized(address string) (string, error) {
+// normalize is like canonical, but keeps the path: the path of a gateway selects the cluster.
+func normalize(address string) (string, error) {
 	root, err := canonical(address)
 	if err != nil {
 		return "", err
@@ -141,7 +141,7 @@ func (l *locator) usable() bool {
 	if located == nil {
 		return false
 	}
-	return l.tokens.cached() != "" || !l.gate.isOpen() && l.now().Sub(at) < locationTTL
+	return l.tokens.cachedToken() != "" || !l.gate.isOpen() && l.now().Sub(at) < locationTTL
 }
 
 // target returns the located workload; nil if it is not known.
@@ -184,7 +184,7 @@ func (l *locator) locate(ctx context.Context) (*Workload, Access, error) {
 		return nil, Access{}, err
 	}
 	located := *l.workload
-	if located.Address, err = normalized(access.Address); err != nil {
+	if located.Address, err = normalize(access.Address); err != nil {
 		return nil, Access{}, fmt.Errorf("the cloud returned no usable address of the cluster: %w", err)
 	}
 	located.CA = string(access.CA)

@@ -181,7 +181,7 @@ func (c *Connection) TokenState() (cached, needed bool) {
 	if c.gate == nil || c.gate.tokens == nil {
 		return false, false
 	}
-	return c.gate.tokens.cached() != "", true
+	return c.gate.tokens.cachedToken() != "", true
 }
 
 // Unimpersonated returns a copy of the configuration without impersonation: it acts as the

@@ -225,9 +225,9 @@ func (g *gate) endProbe(err error) (enqueue []types.NamespacedName, opened, clos
 		cause = apiretry.Cause(err)
 	}
 	if err == nil {
-		g.health.Probed()
+		g.health.RecordProbe()
 	}
-	changed, opened, closed := g.breaker.probed(g.now(), cause)
+	changed, opened, closed := g.breaker.recordProbe(g.now(), cause)
 	if changed {
 		for key := range g.waiters {
 			enqueue = append(enqueue, key)
@@ -296,7 +296,7 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	f.slow.Stop()
 	if err != nil {
-		err = f.failed(ctx, err)
+		err = f.recordFailure(ctx, err)
 		f.end()
 		return nil, err
 	}
@@ -305,7 +305,7 @@ func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.gate.remove(f)
 		return resp, nil
 	}
-	f.measured.answered(resp.StatusCode)
+	f.measured.recordAnswer(resp.StatusCode)
 	resp.Body = &observedBody{ReadCloser: resp.Body, request: f, ctx: ctx}
 	return resp, nil
 }
@@ -327,9 +327,9 @@ func (g *gate) start(req *http.Request) (context.Context, *inFlight, error) {
 	return ctx, f, nil
 }
 
-// failed records a failed request and returns its error. A canceled request does not count: the
-// client or the breaker canceled it.
-func (f *inFlight) failed(ctx context.Context, err error) error {
+// recordFailure records a failed request and returns its error. A canceled request does not count:
+// the client or the breaker canceled it.
+func (f *inFlight) recordFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		if slow, ok := errors.AsType[*apiretry.SlowError](context.Cause(ctx)); ok && !slow.Total {
 			f.measured.end(true)
@@ -368,7 +368,7 @@ type observedBody struct {
 func (b *observedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF && !b.closed.Load() { //nolint:errorlint // io.Reader returns io.EOF unwrapped
-		err = b.request.failed(b.ctx, err)
+		err = b.request.recordFailure(b.ctx, err)
 	}
 	return n, err
 }

@@ -107,8 +107,9 @@ func (s *gates) locate(w *Workload, key types.NamespacedName) (*Workload, *locat
 	return l.target(), l, nil
 }
 
-// located returns the locator of a cluster whose address and token are known; nil if they are not.
-func (s *gates) located(w *Workload) *locator {
+// locatorOf returns the locator of a cluster whose address and token are known; nil if they are
+// not.
+func (s *gates) locatorOf(w *Workload) *locator {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g := s.byDigest[w.lookupDigest()]; g != nil && g.locator.usable() {
@@ -196,7 +197,7 @@ func (s *gates) tokenStats() TokenStats {
 	for _, g := range s.byDigest {
 		if t := g.tokenSource(); t != nil && !seen[t] {
 			seen[t] = true
-			if t.cached() != "" {
+			if t.cachedToken() != "" {
 				stats.Cached++
 			}
 		}
@@ -242,7 +243,7 @@ func (s *gates) drop(now time.Time) {
 func (s *gates) remove(d digest, g *gate) {
 	delete(s.byDigest, d)
 	// A cluster of a cloud shares its token with the gate of the cloud, which is removed later.
-	if t := g.tokenSource(); t != nil && (g.locator == nil || g == g.locator.gate) && t.cached() != "" {
+	if t := g.tokenSource(); t != nil && (g.locator == nil || g == g.locator.gate) && t.cachedToken() != "" {
 		s.counts.evicted.Add(1)
 	}
 	if g.isOpen() && s.callbacks.Unreachable != nil {

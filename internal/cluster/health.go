@@ -60,6 +60,6 @@ func (h *health) Suspect() (path string, is bool) {
 	return h.path, true
 }
 
-// Probed records that the server has answered such a probe in time. One more bad answer leads to
-// another probe.
-func (h *health) Probed() { h.points = min(h.points, suspectAt-badPoints) }
+// RecordProbe records that the server has answered such a probe in time. One more bad answer leads
+// to another probe.
+func (h *health) RecordProbe() { h.points = min(h.points, suspectAt-badPoints) }

@@ -38,7 +38,7 @@ func TestHealth(t *testing.T) {
 		for i, c := range tc.answers {
 			switch c {
 			case 'p':
-				h.Probed()
+				h.RecordProbe()
 			case '.':
 				now = now.Add(healthMemory)
 			default:

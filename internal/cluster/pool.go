@@ -181,7 +181,7 @@ func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *
 // Locate and Admit, it makes no key wait, and causes no probe. It sends no request.
 func (c *Connections) Peek(id Identity) (*Connection, error) {
 	if id.Workload != nil && id.Workload.Cloud != "" {
-		l := c.gates.located(id.Workload)
+		l := c.gates.locatorOf(id.Workload)
 		if l == nil {
 			return nil, errors.New("the cloud has not given access to the cluster yet")
 		}

@@ -45,9 +45,9 @@ func (g *gate) measure(path string) *measured {
 	return j
 }
 
-// answered records that an answer has started. The time of its body does not count: lists may be
-// large, and apiretry.Pace ends those that arrive too slowly.
-func (j *measured) answered(code int) {
+// recordAnswer records that an answer has started. The time of its body does not count: lists may
+// be large, and apiretry.Pace ends those that arrive too slowly.
+func (j *measured) recordAnswer(code int) {
 	switch {
 	case j == nil:
 	case unavailable(code):

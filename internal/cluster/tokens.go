@@ -55,8 +55,8 @@ func fetcher(w *Workload, requester TokenRequester) func(context.Context) (strin
 	}
 }
 
-// cached returns the cached token; empty if there is no valid one.
-func (s *tokenSource) cached() string {
+// cachedToken returns the cached token; empty if there is no valid one.
+func (s *tokenSource) cachedToken() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.token != "" && s.now().Before(s.renewAt) {
@@ -67,7 +67,7 @@ func (s *tokenSource) cached() string {
 
 // current returns the cached token, or else fetches one unless that is blocked.
 func (s *tokenSource) current(ctx context.Context) (string, error) {
-	if token := s.cached(); token != "" {
+	if token := s.cachedToken(); token != "" {
 		return token, nil
 	}
 	if s.blocked != nil {
@@ -86,7 +86,7 @@ func (s *tokenSource) refresh(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if token := s.cached(); token != "" {
+	if token := s.cachedToken(); token != "" {
 		return token, nil
 	}
 	started := s.now()

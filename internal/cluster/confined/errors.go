@@ -57,7 +57,7 @@ func (t *withoutQuotes) WrappedRoundTripper() http.RoundTripper { return t.next 
 func (t *withoutQuotes) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
-		return nil, unquoted(err)
+		return nil, withoutAnswer(err)
 	}
 	return resp, nil
 }
@@ -65,9 +65,9 @@ func (t *withoutQuotes) RoundTrip(req *http.Request) (*http.Response, error) {
 // quoted matches a text of the server in an error of net/http.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// unquoted returns an error whose text quotes no answer. Errors about the connection and about
+// withoutAnswer returns an error whose text quotes no answer. Errors about the connection and about
 // certificates quote none.
-func unquoted(err error) error {
+func withoutAnswer(err error) error {
 	var (
 		operation   *net.OpError
 		certificate *tls.CertificateVerificationError

@@ -52,15 +52,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	switch code := resp.StatusCode; {
 	case code >= http.StatusBadRequest:
-		return t.failed(resp)
+		return t.errorAnswer(resp)
 	case code >= http.StatusOK && code < http.StatusMultipleChoices && holdsObject(req):
 		resp.Body = &objectBody{ReadCloser: resp.Body, missing: &ForeignError{Server: t.server.Host, Answer: describe(resp)}}
 	}
 	return resp, nil
 }
 
-// failed returns an error answer with the Status in its body, or with a description of it.
-func (t *transport) failed(resp *http.Response) (*http.Response, error) {
+// errorAnswer returns an error answer with the Status in its body, or with a description of it.
+func (t *transport) errorAnswer(resp *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
 	_ = resp.Body.Close()
 	if err != nil {
