@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Answered returns the fields that differ between a live object and the API server's answer to a dry
-// run, sorted by path. Unlike Compare, it also returns fields that the answer no longer has,
+// Answered returns the fields that differ between a live object and the API server's answer to
+// a dry run, sorted by path. Unlike Compare, it also returns fields that the answer no longer has,
 // and defaults. Want is the value in the answer, Have the live one. Manager is the field manager
 // other than Pintle and Helm that owns the live field. The values of Secrets are masked.
 //
@@ -100,7 +100,7 @@ func (x *answered) compare(path fieldpath.Path, tokens []string, want, have any)
 		}
 	}
 	f := field{path: path, want: want, have: have, tokens: tokens}
-	x.out.Fields = append(x.out.Fields, x.drifted(f, x.formerOwner(f)))
+	x.out.Fields = append(x.out.Fields, x.driftedField(f, x.formerOwner(f)))
 }
 
 // formerOwner returns the newest entry of another manager that owns a field.
@@ -131,8 +131,8 @@ func (x *answered) keysAt(path fieldpath.Path) []string {
 
 // items compares the items of two lists by their keys. It returns false if an item has no key.
 func (x *answered) items(path fieldpath.Path, tokens, keys []string, want, have []any) bool {
-	wants, ok := keyed(want, keys)
-	has, hasKeys := keyed(have, keys)
+	wants, ok := indexByKeys(want, keys)
+	has, hasKeys := indexByKeys(have, keys)
 	if !ok || !hasKeys {
 		return false
 	}
@@ -156,12 +156,12 @@ func (x *answered) items(path fieldpath.Path, tokens, keys []string, want, have 
 // differs adds an item that only one of the lists has.
 func (x *answered) differs(path fieldpath.Path, tokens []string, want, have any) {
 	f := field{path: path, want: want, have: have, tokens: tokens}
-	x.out.Fields = append(x.out.Fields, x.drifted(f, x.formerOwner(f)))
+	x.out.Fields = append(x.out.Fields, x.driftedField(f, x.formerOwner(f)))
 }
 
-// keyed returns the indexes of items by their keys. It returns false if an item has no key, or two
-// items have the same.
-func keyed(list []any, keys []string) (map[string]int, bool) {
+// indexByKeys returns the indexes of items by their keys. It returns false if an item has no key,
+// or two items have the same.
+func indexByKeys(list []any, keys []string) (map[string]int, bool) {
 	all := make(map[string]int, len(list))
 	for i, item := range list {
 		object, ok := item.(map[string]any)

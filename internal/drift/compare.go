@@ -196,10 +196,10 @@ func (x *comparison) compare(path fieldpath.Path) {
 	default:
 		if by, ok := cede(x.owners, x.Autoscaler, path, f.have); ok {
 			x.omitted = append(x.omitted, path)
-			x.out.Ceded = append(x.out.Ceded, x.drifted(f, by))
+			x.out.Ceded = append(x.out.Ceded, x.driftedField(f, by))
 			return
 		}
-		x.out.Fields = append(x.out.Fields, x.drifted(f, x.responsible(f)))
+		x.out.Fields = append(x.out.Fields, x.driftedField(f, x.responsible(f)))
 	}
 }
 
@@ -228,8 +228,8 @@ func (x *comparison) responsible(f field) entry {
 	return by
 }
 
-// drifted describes a field and the manager that changed it, with secrets masked.
-func (x *comparison) drifted(f field, by entry) release.DriftedField {
+// driftedField describes a field and the manager that changed it, with secrets masked.
+func (x *comparison) driftedField(f field, by entry) release.DriftedField {
 	d := release.DriftedField{
 		Path: redact(x.Redact).text(formatPath(f.path)), Pointer: redact(x.Redact).pointer(f.tokens), Kind: release.DriftChanged,
 		Want: redact(x.Redact).show(f.want), Have: redact(x.Redact).show(f.have),

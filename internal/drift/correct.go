@@ -25,8 +25,8 @@ func (d *Detector) Correct(ctx context.Context, request Request, onlyRemoved boo
 	m := d.stateOf(request.Release, request.Revision)
 	request.autoscalers = &autoscalers{}
 	var changed []*objectState
-	for _, batch := range m.removed() {
-		corrected = append(corrected, drifted(batch)...)
+	for _, batch := range m.removedBatches() {
+		corrected = append(corrected, driftedObjects(batch)...)
 		failed = append(failed, d.correctAll(ctx, batch, request)...)
 	}
 	for _, k := range m.objects {
@@ -35,15 +35,15 @@ func (d *Detector) Correct(ctx context.Context, request Request, onlyRemoved boo
 		}
 	}
 	if len(changed) > 0 {
-		corrected = append(corrected, drifted(changed)...)
+		corrected = append(corrected, driftedObjects(changed)...)
 		failed = append(failed, d.correctAll(ctx, changed, request)...)
 		m.limit.spend(d.now())
 	}
 	return corrected, failed
 }
 
-// removed returns the objects to create, in batches of consecutive objects of one kind.
-func (m *releaseState) removed() [][]*objectState {
+// removedBatches returns the objects to create, in batches of consecutive objects of one kind.
+func (m *releaseState) removedBatches() [][]*objectState {
 	var batches [][]*objectState
 	var last *objectState
 	for _, k := range m.objects {
@@ -59,7 +59,7 @@ func (m *releaseState) removed() [][]*objectState {
 	return batches
 }
 
-func drifted(all []*objectState) []release.DriftedObject {
+func driftedObjects(all []*objectState) []release.DriftedObject {
 	list := make([]release.DriftedObject, len(all))
 	for i, k := range all {
 		list[i] = release.DriftedObject{Object: k.object, Removed: k.found.removed, Fields: k.found.fields}
@@ -77,7 +77,7 @@ func (d *Detector) correctAll(ctx context.Context, all []*objectState, request R
 	for i, k := range all {
 		if errs[i] != nil {
 			why[i] = errs[i].Error()
-			k.panicked(errs[i])
+			k.setPanic(errs[i])
 		}
 		if why[i] != "" {
 			failed = append(failed, release.ObjectError{Object: k.object, Err: why[i]})
@@ -104,7 +104,7 @@ func (k *objectState) correct(ctx context.Context, request Request, now func() t
 	if err != nil {
 		return server.explain(err)
 	}
-	k.applied(k.found.body, answer, now())
+	k.recordApply(k.found.body, answer, now())
 	return ""
 }
 
@@ -114,9 +114,9 @@ func changedMeanwhile(err error, f *finding) bool {
 	return apierrors.IsConflict(err) || f.patch != nil && apiretry.PatchMismatch(apiretry.AnswerOf(err))
 }
 
-// applied records that an object was applied. If the answer differs from the applied object, the
-// next detection compares it again.
-func (k *objectState) applied(sent, answer *unstructured.Unstructured, now time.Time) {
+// recordApply records that an object was applied. If the answer differs from the applied object,
+// the next detection compares it again.
+func (k *objectState) recordApply(sent, answer *unstructured.Unstructured, now time.Time) {
 	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: now, ceded: k.ceded, scaling: k.scaling}
 	if Contains(answer.Object, sent.Object) {
 		k.uid, k.version = string(answer.GetUID()), answer.GetResourceVersion()

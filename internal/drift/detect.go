@@ -227,7 +227,7 @@ func (d *Detector) compareAll(ctx context.Context, stale []*objectState, infos [
 		return nil
 	}) {
 		if err != nil {
-			stale[i].panicked(err)
+			stale[i].setPanic(err)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func TestFailed(t *testing.T) {
 		"Concurrent":  {err: apierrors.NewConflict(configMaps, "web", errors.New("modified")), transient: true},
 	} {
 		var k objectState
-		if k.failed(server{info: infoOf("ConfigMap", "web")}, tc.err); k.err == "" || k.transient != tc.transient {
+		if k.setError(server{info: infoOf("ConfigMap", "web")}, tc.err); k.err == "" || k.transient != tc.transient {
 			t.Errorf("%s: %+v", name, k)
 		}
 	}

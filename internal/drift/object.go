@@ -89,8 +89,8 @@ func (k *objectState) stale(request Request, now time.Time) bool {
 	return true
 }
 
-// panicked sets the result of an object whose comparison panicked.
-func (k *objectState) panicked(err error) {
+// setPanic sets the result of an object whose comparison panicked.
+func (k *objectState) setPanic(err error) {
 	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: k.comparedAt, err: err.Error()}
 }
 
@@ -112,7 +112,7 @@ func (k *objectState) refresh(ctx context.Context, info *resource.Info, request 
 	live, err := server.get()
 	switch {
 	case err != nil:
-		k.failed(server, err)
+		k.setError(server, err)
 		return
 	case live == nil && readiness.Expires(desired):
 		// It has ended, and must not run again.
@@ -135,29 +135,29 @@ func (k *objectState) refresh(ctx context.Context, info *resource.Info, request 
 	}
 	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: request.Override, Redact: request.Redact}
 	if c.Autoscaler, err = k.readAutoscaler(ctx, info, live, request); err != nil {
-		k.failed(server, err)
+		k.setError(server, err)
 		return
 	}
 	c.DryRun, err = server.apply(desired, true)
 	switch {
 	case apierrors.IsInvalid(err):
-		k.refused(info, c, server.explain(err))
+		k.compareAfterRefusal(info, c, server.explain(err))
 	case err != nil:
-		k.failed(server, err)
+		k.setError(server, err)
 	default:
 		k.compare(info, c)
 	}
 }
 
-// failed stores the reason why an object could not be compared. The same requests may succeed after a
-// concurrent write, and when the cached discovery is fresh again.
-func (k *objectState) failed(s server, err error) {
+// setError stores the reason why an object could not be compared. The same requests may succeed
+// after a concurrent write, and when the cached discovery is fresh again.
+func (k *objectState) setError(s server, err error) {
 	k.err, k.transient = s.explain(err), apiretry.IsTransient(err) || apierrors.IsConflict(err) || apiretry.NotServed(err)
 }
 
-// refused compares an object whose dry run the API server rejected. If the comparison finds
-// nothing, why is stored as the error.
-func (k *objectState) refused(info *resource.Info, c Case, why string) {
+// compareAfterRefusal compares an object whose dry run the API server rejected. If the comparison
+// finds nothing, why is stored as the error.
+func (k *objectState) compareAfterRefusal(info *resource.Info, c Case, why string) {
 	patch, fields, err := compareRefused(c)
 	if err != nil || len(fields) == 0 {
 		k.err = why

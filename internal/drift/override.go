@@ -42,7 +42,7 @@ func (x *comparison) add() {
 				continue
 			}
 			by, _ := newest(x.owners, func(e entry) bool { return x.overrides(e) && e.owns(path) })
-			d := x.drifted(f, by)
+			d := x.driftedField(f, by)
 			d.Kind = release.DriftAdded
 			x.out.Fields = append(x.out.Fields, d)
 			x.added = append(x.added, path)

@@ -42,7 +42,7 @@ func (s server) get() (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parsed(object)
+	return toUnstructured(object)
 }
 
 // apply applies an object by force and returns the result. With dry, the API server does not store
@@ -97,10 +97,10 @@ func (s server) patch(kind types.PatchType, body []byte, options metav1.PatchOpt
 	if err != nil {
 		return nil, err
 	}
-	return parsed(object)
+	return toUnstructured(object)
 }
 
-func parsed(object any) (*unstructured.Unstructured, error) {
+func toUnstructured(object any) (*unstructured.Unstructured, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("the API server answered with %T", object)
