@@ -269,7 +269,7 @@ func checkHelmChart(ctx context.Context, reader client.Reader, hr *helmv2.HelmRe
 func (s *subject) pending(ctx context.Context) (view.DiffFacts, error) {
 	if s.want.Policy.PreserveValues {
 		var err error
-		if s.in.Observed.PreservedDigest, err = s.runner.Preserved(ctx, s.conn, s.in, s.want.Values); err != nil {
+		if s.in.Observed.PreservedDigest, err = s.runner.PreservedDigest(ctx, s.conn, s.in, s.want.Values); err != nil {
 			return view.DiffFacts{}, err
 		}
 	}

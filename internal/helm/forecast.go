@@ -108,7 +108,7 @@ func checkRemoval(ctx context.Context, r *run) error {
 	switch content.Action {
 	case v1alpha1.PlanUninstall:
 	case v1alpha1.PlanReinstall:
-		if found, err = reinstalled(ctx, r, content.Text, before); err != nil {
+		if found, err = reinstallChanges(ctx, r, content.Text, before); err != nil {
 			return err
 		}
 	case v1alpha1.PlanInstall, v1alpha1.PlanUpgrade, v1alpha1.PlanRollback:
@@ -117,8 +117,8 @@ func checkRemoval(ctx context.Context, r *run) error {
 	return comparePlan(content, digest, before.release.Version, found)
 }
 
-// reinstalled returns the changes of the uninstall of a job and of the install that follows.
-func reinstalled(ctx context.Context, r *run, text *planning.Text, before *removal) (*plan.Changes, error) {
+// reinstallChanges returns the changes of the uninstall of a job and of the install that follows.
+func reinstallChanges(ctx context.Context, r *run, text *planning.Text, before *removal) (*plan.Changes, error) {
 	next, err := r.runner.prepare(ctx, r.getter, r.job.creating(), r.redact)
 	if err != nil {
 		return nil, err

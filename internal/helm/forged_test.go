@@ -171,7 +171,7 @@ func TestPreserveUnproven(t *testing.T) {
 	if out.Err == nil || !strings.Contains(out.Err.Error(), want) || out.Stored() || w.Object(mapsPath+"forged") != nil {
 		t.Errorf("error %v, revisions %+v", out.Err, out.Revisions)
 	}
-	if _, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := w.runner.PreservedDigest(t.Context(), w.conn, observed(w.history()), nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
 }

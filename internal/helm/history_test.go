@@ -155,7 +155,7 @@ func TestReadOnce(t *testing.T) {
 		if err != nil || !again.Reads || again.Changed {
 			t.Errorf("rendered again %+v, error %v", again, err)
 		}
-		if _, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), nil); err != nil {
+		if _, err := w.runner.PreservedDigest(t.Context(), w.conn, observed(w.history()), nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -244,7 +244,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	if err != nil {
 		return nil, err
 	}
-	waits.Getter, waits.Watches, waits.Idle, waits.Secrets, waits.Now = shared(getter), &r.watches, job.Idle, run.findings.secrets, r.now
+	waits.Getter, waits.Watches, waits.Idle, waits.Secrets, waits.Now = sharedConnection(getter), &r.watches, job.Idle, run.findings.secrets, r.now
 	if job.retrier != nil {
 		// Waits and repeated requests share the slot of the job.
 		waits.Idle = job.retrier.ReleaseSlot

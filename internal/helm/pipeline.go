@@ -111,7 +111,7 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 		return fmt.Errorf("revision %d of release %s: %w", version, r.job.Desired.Target.Name, err)
 	}
 	if !r.store.Proven(version) {
-		return r.changed(version)
+		return r.errChanged(version)
 	}
 	text := render.Text{Name: stored.Name, Version: "0.0.0", Manifest: func() (string, error) { return stored.Manifest, nil }}
 	if c := stored.Chart; c != nil && c.Metadata != nil {
@@ -125,8 +125,9 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 	return c.explain(c.start(text.Config(*c.config), text))
 }
 
-// changed returns the error of an action that would use a revision which another client has written.
-func (r *run) changed(version int) error {
+// errChanged returns the error of an action that would use a revision which another client has
+// written.
+func (r *run) errChanged(version int) error {
 	return fmt.Errorf("another client changed the record of revision %d of release %s", version, r.job.target().Name)
 }
 

@@ -51,7 +51,7 @@ func (r *Runner) Plan(ctx context.Context, getter genericclioptions.RESTClientGe
 		err = p.store(ctx)
 	}
 	if err != nil {
-		return plan.Plan{}, p.failed(err)
+		return plan.Plan{}, p.redactError(err)
 	}
 	return plan.Build(p.facts), nil
 }
@@ -76,7 +76,7 @@ func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClie
 	p := newPlanner(r, getter, job, q)
 	p.all = true
 	if err := p.compute(ctx); err != nil {
-		return Forecast{}, p.failed(err)
+		return Forecast{}, p.redactError(err)
 	}
 	return p.forecast(), nil
 }
@@ -86,7 +86,7 @@ func (r *Runner) Forecast(ctx context.Context, getter genericclioptions.RESTClie
 func (r *Runner) ForecastRevision(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (Forecast, error) {
 	p := newPlanner(r, getter, job, PlanRequest{Action: v1alpha1.PlanUpgrade})
 	if err := p.restore(ctx, version); err != nil {
-		return Forecast{}, p.failed(err)
+		return Forecast{}, p.redactError(err)
 	}
 	return p.forecast(), nil
 }
@@ -135,8 +135,8 @@ func newPlanner(r *Runner, getter genericclioptions.RESTClientGetter, job Job, q
 	return p
 }
 
-// failed returns an error without secrets.
-func (p *planner) failed(err error) error {
+// redactError returns an error without secrets.
+func (p *planner) redactError(err error) error {
 	return p.former.Error(p.redact.Error(redact.OneLine(err)))
 }
 

@@ -22,7 +22,7 @@ import (
 func preservingUpgrade(t *testing.T, w *world, artifact chart.Artifact, vals map[string]any) string {
 	t.Helper()
 	before := values.CloneMap(vals)
-	digest, err := w.runner.Preserved(t.Context(), w.conn, observed(w.history()), vals)
+	digest, err := w.runner.PreservedDigest(t.Context(), w.conn, observed(w.history()), vals)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func TestPreservedWithoutRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.runner.Preserved(t.Context(), w.conn, observed(nil), vals); got != want || err != nil {
+	if got, err := w.runner.PreservedDigest(t.Context(), w.conn, observed(nil), vals); got != want || err != nil {
 		t.Errorf("without a release there is nothing to keep: %s, %v", got, err)
 	}
 	gone := []release.Revision{{Version: 4}}
-	if _, err := w.runner.Preserved(t.Context(), w.conn, observed(gone), vals); err == nil || !strings.HasPrefix(err.Error(), "values of revision 4 of release app in namespace prod: ") {
+	if _, err := w.runner.PreservedDigest(t.Context(), w.conn, observed(gone), vals); err == nil || !strings.HasPrefix(err.Error(), "values of revision 4 of release app in namespace prod: ") {
 		t.Errorf("error %v", err)
 	}
 	j := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", vals)

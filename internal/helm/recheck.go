@@ -35,7 +35,7 @@ func (r *run) recheck(ctx context.Context, a release.Recheck) error {
 		return nil
 	}
 	if !r.store.Proven(a.Version) {
-		return r.changed(a.Version)
+		return r.errChanged(a.Version)
 	}
 	list, err := r.client.Build(strings.NewReader(rel.Manifest), false)
 	if err != nil {
@@ -58,13 +58,13 @@ func markFailed(releases *helmstorage.Storage, rel *helmrelease.Release, made he
 	if made == helmv2.ActionInstall {
 		verb = "Release"
 	}
-	rel.Labels = completed(rel.Labels)
+	rel.Labels = withoutActionLabels(rel.Labels)
 	rel.SetStatus(helmrelease.StatusFailed, fmt.Sprintf("%s %q failed: %s", verb, rel.Name, cause))
 	return releases.Update(rel)
 }
 
-// completed returns labels without the labels of interrupted and outdated actions.
-func completed(labels map[string]string) map[string]string {
+// withoutActionLabels returns labels without the labels of interrupted and outdated actions.
+func withoutActionLabels(labels map[string]string) map[string]string {
 	rest := maps.Clone(labels)
 	delete(rest, helmv2.LabelInterrupted)
 	delete(rest, helmv2.LabelOutdated)
@@ -85,7 +85,7 @@ func markDeployed(releases *helmstorage.Storage, rel *helmrelease.Release, made 
 			return err
 		}
 	}
-	rel.Labels = completed(rel.Labels)
+	rel.Labels = withoutActionLabels(rel.Labels)
 	description := "Upgrade complete"
 	if made == helmv2.ActionInstall {
 		description = "Install complete"

@@ -30,7 +30,7 @@ func (r *run) rollback(ctx context.Context, a release.Rollback) error {
 		return err
 	}
 	if !r.store.Proven(a.Version) {
-		return r.changed(a.Version)
+		return r.errChanged(a.Version)
 	}
 	spec := r.job.Spec.GetRollback()
 	if spec.Recreate { //nolint:staticcheck // the deprecated field gets a warning

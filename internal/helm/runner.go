@@ -179,8 +179,8 @@ func (r *Runner) withRetries(ctx context.Context, getter genericclioptions.RESTC
 	return connection.WithRetrier(retrier), retrier
 }
 
-// shared returns the connection that the jobs of an identity share.
-func shared(getter genericclioptions.RESTClientGetter) genericclioptions.RESTClientGetter {
+// sharedConnection returns the connection that the jobs of an identity share.
+func sharedConnection(getter genericclioptions.RESTClientGetter) genericclioptions.RESTClientGetter {
 	if connection, ok := getter.(retriable); ok {
 		return connection.Shared()
 	}

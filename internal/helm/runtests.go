@@ -24,7 +24,7 @@ func (r *run) test(ctx context.Context, a release.Test) error {
 	// The gate would give the hooks of the revision to the caller, and not to Helm.
 	last, err := helmstorage.Init(r.store).Last(r.job.Desired.Target.Name)
 	if err == nil && !r.store.Proven(last.Version) {
-		err = r.changed(last.Version)
+		err = r.errChanged(last.Version)
 	}
 	if err != nil {
 		return err

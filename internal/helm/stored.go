@@ -57,9 +57,9 @@ func (r *Runner) Revision(ctx context.Context, getter genericclioptions.RESTClie
 	return &found, nil
 }
 
-// Remembered returns the number of revisions in the read cache and their approximate size in
+// CacheStats returns the number of revisions in the read cache and their approximate size in
 // bytes.
-func (r *Runner) Remembered() (revisions int, bytes int64) { return r.storage.CacheStats() }
+func (r *Runner) CacheStats() (revisions int, bytes int64) { return r.storage.CacheStats() }
 
 // ReadRequest identifies a stored revision whose objects are read.
 type ReadRequest struct {
@@ -90,7 +90,7 @@ func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGe
 	}
 	redactor := redact.New(q.Secrets)
 	f := &findings{redact: redactor, given: q.Secrets}
-	waits.Getter, waits.Watches, waits.Secrets, waits.Now = shared(getter), &r.watches, f.secrets, r.now
+	waits.Getter, waits.Watches, waits.Secrets, waits.Now = sharedConnection(getter), &r.watches, f.secrets, r.now
 	client, err := apply.New(ctx, apply.Options{
 		Getter: getter, Log: redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor).Printf, Target: q.Target, Origin: q.Origin,
 		Waits: waits, Reservations: &r.reservations, Record: record{Driver: store, hooks: &revision.Hooks{}}, Findings: f,
@@ -157,9 +157,10 @@ func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTCli
 	return all, nil
 }
 
-// Preserved returns the digest of the values that an upgrade to vals would store if it preserves
-// the values of the release. One of the observed revisions is read again. It does not change vals.
-func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, in release.Input, vals map[string]any) (string, error) {
+// PreservedDigest returns the digest of the values that an upgrade to vals would store if it
+// preserves the values of the release. One of the observed revisions is read again. It does not
+// change vals.
+func (r *Runner) PreservedDigest(ctx context.Context, getter genericclioptions.RESTClientGetter, in release.Input, vals map[string]any) (string, error) {
 	target, stored := release.ObservedTarget(in), in.Observed.Revisions
 	if len(stored) == 0 {
 		return values.Digest(vals)

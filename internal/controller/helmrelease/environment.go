@@ -85,7 +85,7 @@ type helmReader interface {
 	historyReader
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error)
-	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, in release.Input, values map[string]any) (string, error)
+	PreservedDigest(ctx context.Context, getter genericclioptions.RESTClientGetter, in release.Input, values map[string]any) (string, error)
 	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (list []*resource.Info, skipped []release.Object, err error)
 }
 

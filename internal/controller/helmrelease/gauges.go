@@ -65,7 +65,7 @@ func addGauges(o controller.Options, pool *attempt.Pool, objects, awaited *watch
 		f.Watches, f.Throttled, f.Triggers, f.Delayed = s.Watches+a.Watches, s.RateLimited+a.RateLimited, s.Enqueued+a.Enqueued, s.Delayed+a.Delayed
 		t := o.Clusters.TokenStats()
 		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Cached, t.Succeeded, t.Failed, t.Evicted
-		revisions, bytes := o.Helm.Remembered()
+		revisions, bytes := o.Helm.CacheStats()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},
 			metrics.Cache{Name: "connections", Entries: o.Clusters.Len(), Bytes: -1},

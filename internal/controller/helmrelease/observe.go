@@ -180,7 +180,7 @@ func (o *observation) preserved(in release.Input) (digest string, err error) {
 	if values == nil {
 		return "", nil
 	}
-	if digest, err = o.helm.Preserved(o.ctx, o.rec.conn, in, values); err != nil {
+	if digest, err = o.helm.PreservedDigest(o.ctx, o.rec.conn, in, values); err != nil {
 		return "", o.unread(err, "Could not determine which values are preserved")
 	}
 	return digest, nil

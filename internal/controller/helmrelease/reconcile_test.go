@@ -205,7 +205,7 @@ func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.J
 
 func (s *stub) Capabilities(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
 
-func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, in release.Input, _ map[string]any) (string, error) {
+func (s *stub) PreservedDigest(_ context.Context, _ genericclioptions.RESTClientGetter, in release.Input, _ map[string]any) (string, error) {
 	s.preserved = release.ObservedTarget(in)
 	return "", nil
 }

@@ -141,7 +141,7 @@ func BenchmarkChanged(b *testing.B) {
 	_, previous, _ := crowd(b, 500)
 	b.ReportAllocs()
 	for b.Loop() {
-		if len(changed(list, previous)) != 0 {
+		if len(changedObjects(list, previous)) != 0 {
 			b.Fatal("nothing was changed")
 		}
 	}

@@ -113,7 +113,7 @@ func (b *builds) add(manifest string, list kube.ResourceList, of side) {
 		b.byManifest = map[string]kube.ResourceList{}
 	}
 	b.byManifest[manifest] = list
-	b.previous, b.last, b.changed = b.last, list, changed(list, b.last)
+	b.previous, b.last, b.changed = b.last, list, changedObjects(list, b.last)
 	if revises {
 		b.revise()
 	}
@@ -224,9 +224,9 @@ func isMoved(info *resource.Info) bool {
 	return info.Object.GetObjectKind().GroupVersionKind() != info.Mapping.GroupVersionKind
 }
 
-// unmoved returns the objects of a stored manifest that can be sent to the API server. It adds the
-// others to the skipped ones.
-func (s *Skipped) unmoved(list kube.ResourceList) kube.ResourceList {
+// skipMoved returns the objects of a stored manifest that can be sent to the API server. It adds
+// the others to the skipped ones.
+func (s *Skipped) skipMoved(list kube.ResourceList) kube.ResourceList {
 	return list.Filter(func(info *resource.Info) bool {
 		if !isMoved(info) {
 			return true
@@ -241,7 +241,7 @@ func (s *Skipped) unmoved(list kube.ResourceList) kube.ResourceList {
 // an error together with the objects that could be read.
 func (c *Client) Objects(manifest string, rls release.Target) ([]*resource.Info, error) {
 	list, err := c.builder.build(strings.NewReader(manifest), stored)
-	list = c.Skipped.unmoved(list)
+	list = c.Skipped.skipMoved(list)
 	for _, info := range list {
 		if err := c.builder.origin.label(info); err != nil {
 			return nil, err

@@ -67,7 +67,7 @@ func (f *Forecast) Create(c Creation) (*plan.Changes, error) {
 		return nil, fmt.Errorf("unable to build kubernetes objects from current release manifest: %w", err)
 	}
 	f.expectations.expectHooks(c.Hooks, c.Event)
-	list, original := f.changed(previous, next, c.All)
+	list, original := f.changedObjects(previous, next, c.All)
 	found.addImages(previous, next)
 	states, err := f.applyAll(list, original, c.CheckAll)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *changes) addCRDs(f *Forecast, of Creation) (kube.ResourceList, error) {
 
 // addPruned adds the objects that the upgrade would delete, apart from those that hooks replace.
 func (c *changes) addPruned(f *Forecast, previous, next, byHooks kube.ResourceList) error {
-	deleted, kept, err := f.pruned(previous, next)
+	deleted, kept, err := f.prunedObjects(previous, next)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *changes) addImages(previous, next kube.ResourceList) {
 // delete. manifest is the manifest of the newest revision, and hooks are the hooks that run.
 func (f *Forecast) Uninstall(manifest string, hooks []*helmrelease.Hook) (*plan.Changes, kube.ResourceList, error) {
 	found := &changes{}
-	deleted, kept, err := f.uninstalled(manifest)
+	deleted, kept, err := f.uninstalledObjects(manifest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -243,7 +243,7 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 	if progress == revision.Finished {
 		return &kube.Result{Created: list}, nil
 	}
-	if list = c.Skipped.unmoved(list); len(list) == 0 {
+	if list = c.Skipped.skipMoved(list); len(list) == 0 {
 		return &kube.Result{}, nil
 	}
 	if err := annotateAttempt(list, c.record.Attempt(), c.record.HookRun()); err != nil {
@@ -403,7 +403,7 @@ func (c *Client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) 
 		if progress == revision.Started {
 			timeout -= c.Waiter.Now().Sub(started)
 		}
-		err = c.Waiter.UntilDone(c.Skipped.unmoved(list), timeout)
+		err = c.Waiter.UntilDone(c.Skipped.skipMoved(list), timeout)
 	}
 	if err != nil {
 		c.findings.HookFailed()

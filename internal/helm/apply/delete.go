@@ -128,7 +128,7 @@ func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionProp
 func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation, uid types.UID) (found bool, err error) {
 	d.log("Starting delete for %q %s", info.Name, info.Mapping.GroupVersionKind.Kind)
 	d.undefine(info)
-	err = d.remapped(info, func() error { return d.send(info, policy, uid) })
+	err = d.sendRemapped(info, func() error { return d.send(info, policy, uid) })
 	if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 		d.log("Ignoring delete failure for %q %s: %v", info.Name, info.Mapping.GroupVersionKind, err)
 		d.waiter.Deleted(info, &metav1.Status{})
@@ -137,9 +137,9 @@ func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation
 	return err == nil, err
 }
 
-// remapped sends a request for an object. If the API server has ceased to serve its kind in the known
-// version, it sends the request once more in the version that is served.
-func (d *deletion) remapped(info *resource.Info, send func() error) error {
+// sendRemapped sends a request for an object. If the API server no longer serves its kind in the
+// known version, it sends the request once more in the served version.
+func (d *deletion) sendRemapped(info *resource.Info, send func() error) error {
 	err := send()
 	if !apiretry.NotServed(err) || d.isUndefined(info) {
 		return err
@@ -199,7 +199,7 @@ func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation, 
 
 // live reads the metadata of an object that may be deleted, or returns nil if it does not exist.
 func (d *deletion) live(info *resource.Info) (live runtime.Object, err error) {
-	err = d.remapped(info, func() (err error) {
+	err = d.sendRemapped(info, func() (err error) {
 		live, err = readMetadata(d.ownership.ctx, info)
 		return err
 	})
@@ -259,8 +259,8 @@ func (d *deletion) keptObjects() []string {
 	return slices.Clone(d.kept)
 }
 
-// unprotected returns the objects of a list that may be deleted. The others are kept.
-func (d *deletion) unprotected(list kube.ResourceList) kube.ResourceList {
+// deletable returns the objects of a list that may be deleted. The others are kept.
+func (d *deletion) deletable(list kube.ResourceList) kube.ResourceList {
 	return list.Filter(func(info *resource.Info) bool {
 		why := d.whyProtected(info)
 		if why != "" {

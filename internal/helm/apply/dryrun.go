@@ -160,15 +160,15 @@ func (d *dryRuns) answer(info *resource.Info, original, live runtime.Object, m M
 	default:
 		// The fields of client-side apply are migrated before the object is applied on the server, but
 		// not for a dry run.
-		answer, err = d.patched(helper, info, original, live)
+		answer, err = d.sendPatch(helper, info, original, live)
 	}
 	parsed, _ := answer.(*unstructured.Unstructured)
 	return parsed, err
 }
 
-// patched sends a dry run of the patch of client-side apply. Without an original, Helm uses the new
-// object in its place.
-func (d *dryRuns) patched(helper *resource.Helper, info *resource.Info, original, live runtime.Object) (runtime.Object, error) {
+// sendPatch sends a dry run of the patch of client-side apply. Without an original, Helm uses the
+// new object in its place.
+func (d *dryRuns) sendPatch(helper *resource.Helper, info *resource.Info, original, live runtime.Object) (runtime.Object, error) {
 	if original == nil {
 		original = info.Object
 	}

@@ -138,14 +138,14 @@ func (f *Forecast) replacedByHooks(hooks []*helmrelease.Hook, deleted kube.Resou
 	return slices.DeleteFunc(found, func(t HookTarget) bool { return f.deleted[keyOf(t.Info)] }), err
 }
 
-// changed returns the objects of next that previous does not contain in the same form, or all, each with
-// the object of previous; nil if there is none. The objects of both must be in the form in which parse
-// and parseStored returned them.
-func (f *Forecast) changed(previous, next kube.ResourceList, all bool) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
+// changedObjects returns the objects of next that previous does not contain in the same form, or
+// all, each with the object of previous; nil if there is none. The objects of both must be in the
+// form in which parse and parseStored returned them.
+func (f *Forecast) changedObjects(previous, next kube.ResourceList, all bool) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
 	align(previous, next)
 	list, original = next, map[*resource.Info]runtime.Object{}
 	if !all {
-		list = changed(next, previous)
+		list = changedObjects(next, previous)
 	}
 	for _, info := range list {
 		if was := previous.Get(info); was != nil {
@@ -245,7 +245,7 @@ func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner 
 		return s, f.decide(&s, createDryRun(info))
 	}
 	if live != nil && checkOwner {
-		if s.Refused = f.owned(info, live); s.Refused != "" {
+		if s.Refused = f.whyNotTaken(info, live); s.Refused != "" {
 			return s, nil
 		}
 	}
@@ -264,8 +264,8 @@ func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner 
 	return s, err
 }
 
-// owned returns why the action would not take a live object; empty if it would.
-func (f *Forecast) owned(info *resource.Info, live runtime.Object) string {
+// whyNotTaken returns why the action would not take a live object; empty if it would.
+func (f *Forecast) whyNotTaken(info *resource.Info, live runtime.Object) string {
 	found := f.ownership.find(info, live)
 	if f.old != nil && found.metadata.Name == f.old.Name && found.metadata.Namespace == f.old.Namespace {
 		// The uninstall keeps the object, which has no owner then.
@@ -320,9 +320,9 @@ func describeError(info *resource.Info, err error) string {
 	return text
 }
 
-// pruned returns the objects of previous, and of failed revisions, that an upgrade to next would
-// delete. kept describes the objects that exist and stay.
-func (f *Forecast) pruned(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
+// prunedObjects returns the objects of previous, and of failed revisions, that an upgrade to next
+// would delete. kept describes the objects that exist and stay.
+func (f *Forecast) prunedObjects(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
 	leftovers := f.Leftovers.find(previous, next)
 	list := excluding(previous, leftovers).Difference(next)
 	for i, live := range f.deletion.readAll(list) {
@@ -360,9 +360,9 @@ func (f *Forecast) pruned(previous, next kube.ResourceList) (deleted kube.Resour
 	return deleted, kept, nil
 }
 
-// uninstalled returns the objects that the uninstall of a release would delete: existing objects of
-// the newest revision and of failed revisions. kept describes the objects that stay.
-func (f *Forecast) uninstalled(manifest string) (deleted kube.ResourceList, kept []string, err error) {
+// uninstalledObjects returns the objects that the uninstall of a release would delete: existing
+// objects of the newest revision and of failed revisions. kept describes the objects that stay.
+func (f *Forecast) uninstalledObjects(manifest string) (deleted kube.ResourceList, kept []string, err error) {
 	f.Leftovers.BeforeUninstall()
 	list, err := f.parseStored(manifest)
 	if err != nil {

@@ -215,7 +215,7 @@ type removal struct {
 // removals returns the objects that an uninstall deletes. It reads each of them once. Objects that
 // cannot be read are among them if the newest revision contains them.
 func (l *Leftovers) removals(manifest string, list kube.ResourceList) []removal {
-	all := l.withLeftovers(manifest, l.deletion.unprotected(list))
+	all := l.withLeftovers(manifest, l.deletion.deletable(list))
 	var rest []removal
 	for i, live := range l.deletion.readAll(infosOf(all)) {
 		o := all[i]

@@ -88,7 +88,7 @@ func (c lookupClient) Get() *rest.Request {
 	case f.err != nil:
 		return failing(c.RESTClient.Get(), f.err)
 	}
-	return answered(c.info, f.object)
+	return answeredRequest(c.info, f.object)
 }
 
 // read reads the objects that the last build added: Helm asks only about them.
@@ -145,9 +145,9 @@ func (u unencodable) EncodeParameters(runtime.Object, apischema.GroupVersion) (u
 	return nil, u.err
 }
 
-// answered returns a request whose answer is an object, and which is never sent. Helm reads objects
-// by *rest.Request, which is no interface, so the answer comes from a transport.
-func answered(info *resource.Info, object runtime.Object) *rest.Request {
+// answeredRequest returns a request whose answer is an object, and which is never sent. Helm reads
+// objects by *rest.Request, which is no interface, so the answer comes from a transport.
+func answeredRequest(info *resource.Info, object runtime.Object) *rest.Request {
 	gv := info.Mapping.GroupVersionKind.GroupVersion()
 	content := resource.UnstructuredPlusDefaultContentConfig()
 	return rest.NewRequestWithClient(&url.URL{Scheme: "memory", Host: "memory"}, "", rest.ClientContentConfig{

@@ -116,8 +116,9 @@ func apisIn(list kube.ResourceList) []string {
 	return apis
 }
 
-// changed returns the objects of list that previous does not contain, or contains in another form.
-func changed(list, previous kube.ResourceList) kube.ResourceList {
+// changedObjects returns the objects of list that previous does not contain, or contains in another
+// form.
+func changedObjects(list, previous kube.ResourceList) kube.ResourceList {
 	was := make(map[objectKey]runtime.Object, len(previous))
 	for _, info := range previous {
 		if _, twice := was[keyOf(info)]; !twice {

@@ -31,7 +31,7 @@ func (d discovery) group(name string) (Group, error) {
 	if name == "" {
 		var core metav1.APIVersions
 		if err := d.get(&core, "/api"); err != nil {
-			return d.failed(err)
+			return d.unknownGroup(err)
 		}
 		versions = core.Versions
 	} else {
@@ -41,7 +41,7 @@ func (d discovery) group(name string) (Group, error) {
 			return group, nil
 		}
 		if err != nil {
-			return d.failed(err)
+			return d.unknownGroup(err)
 		}
 		group.Preferred = listed.PreferredVersion.Version
 		for _, v := range listed.Versions {
@@ -58,8 +58,8 @@ func (d discovery) group(name string) (Group, error) {
 	return group, nil
 }
 
-// failed returns a group that is unknown, or the error if it stops the action.
-func (d discovery) failed(err error) (Group, error) {
+// unknownGroup returns a group that is unknown, or the error if it stops the action.
+func (d discovery) unknownGroup(err error) (Group, error) {
 	why, err := failure(err)
 	return Group{Failure: why}, err
 }
@@ -103,9 +103,9 @@ const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 // acceptMetadata is the Accept header of a list of which only the metadata are needed.
 const acceptMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
-// unserved returns the CRDs of a group. Discovery has none of their kinds, or the kind in question
+// listCRDs returns the CRDs of a group. Discovery has none of their kinds, or the kind in question
 // would not be looked for here. If the identity may not read CRDs, there are none.
-func (d discovery) unserved(name string, group Group) ([]CRD, error) {
+func (d discovery) listCRDs(name string, group Group) ([]CRD, error) {
 	known := map[string]bool{}
 	for _, v := range group.Versions {
 		for _, kind := range v.Kinds {

@@ -143,7 +143,7 @@ func (r *Resolver) discover(gvk schema.GroupVersionKind) (Decision, error) {
 	if decision.State == Gone {
 		// CRDs are read last: they are rarely needed, and there may be thousands.
 		for name, group := range groups {
-			if group.CRDs, err = d.unserved(name, group); err != nil {
+			if group.CRDs, err = d.listCRDs(name, group); err != nil {
 				return Decision{}, fmt.Errorf("CRDs of API group %s: %w", name, err)
 			}
 			groups[name] = group

@@ -42,7 +42,7 @@ type condition struct {
 	late func()
 }
 
-func polled(check readiness.Check) condition {
+func poll(check readiness.Check) condition {
 	return condition{interval: PollInterval, check: check}
 }
 

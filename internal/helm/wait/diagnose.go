@@ -115,7 +115,7 @@ func (d *diagnosis) start(pending []*object) <-chan time.Time {
 	}
 	d.pause = examineAfter
 	d.timer = time.NewTimer(examineAfter)
-	d.unchanged(pending)
+	d.unchangedObjects(pending)
 	return d.timer.C
 }
 
@@ -125,9 +125,9 @@ func (d *diagnosis) end() {
 	}
 }
 
-// unchanged returns the objects that have not changed since the last call, and those whose
+// unchangedObjects returns the objects that have not changed since the last call, and those whose
 // status says that Pods cannot be created.
-func (d *diagnosis) unchanged(pending []*object) []*object {
+func (d *diagnosis) unchangedObjects(pending []*object) []*object {
 	versions, before := map[*object]string{}, d.versions
 	var all []*object
 	for _, o := range pending {
@@ -146,7 +146,7 @@ func (d *diagnosis) unchanged(pending []*object) []*object {
 // permanent, so that waiting is useless.
 func (d *diagnosis) examineSilent(pending []*object) error {
 	var found *release.Diagnosis
-	unchanged := d.unchanged(pending)
+	unchanged := d.unchangedObjects(pending)
 	if len(unchanged) > 0 {
 		found = d.examine(release.DiagnosisRequest{Objects: d.unready(unchanged), Brief: true})
 	}

@@ -83,7 +83,7 @@ func TestRescue(t *testing.T) {
 	t.Parallel()
 	panics := func(*unstructured.Unstructured) (*status.Result, error) { panic("boom") }
 	o := &object{info: &resource.Info{}}
-	o.observe(readiness.ObservationOf(readiness.Read, nil), nil, polled(panics))
+	o.observe(readiness.ObservationOf(readiness.Read, nil), nil, poll(panics))
 	if o.current() || o.err == nil || o.err.Error() != "judging panicked: boom" {
 		t.Errorf("heard %v, %v", o.result, o.err)
 	}

@@ -54,7 +54,7 @@ func (w *Waiter) UntilReady(list kube.ResourceList, timeout time.Duration, r Rea
 // UntilDone waits for hooks: Jobs and Pods must end, other objects must exist. A Job may retry its
 // Pods until the timeout; one that has failed for good ends the wait.
 func (w *Waiter) UntilDone(list kube.ResourceList, timeout time.Duration) error {
-	c := polled(withRules(w.HookChecks, readiness.HookDone))
+	c := poll(withRules(w.HookChecks, readiness.HookDone))
 	c.target, c.lost = true, &status.Result{Status: status.FailedStatus, Message: "was deleted before it was seen to complete"}
 	c.diagnosed, c.role = true, w.HookRole
 	return w.wait(list, timeout, c)
@@ -63,14 +63,14 @@ func (w *Waiter) UntilDone(list kube.ResourceList, timeout time.Duration) error 
 // UntilDeleted waits until all objects are gone. An object that was replaced by another one of
 // the same name is gone.
 func (w *Waiter) UntilDeleted(list kube.ResourceList, timeout time.Duration) error {
-	c := polled(readiness.Gone)
+	c := poll(readiness.Gone)
 	c.target = true
 	return w.wait(list, timeout, c)
 }
 
 // UntilEstablished waits until CRDs are established. The user's checks do not apply to them.
 func (w *Waiter) UntilEstablished(list kube.ResourceList, timeout time.Duration) error {
-	return w.wait(list, timeout, polled(readiness.Ready))
+	return w.wait(list, timeout, poll(readiness.Ready))
 }
 
 // Health reads all objects once and returns whether they are ready, as UntilReady would.
@@ -98,9 +98,9 @@ func (w *Waiter) readyCondition(jobs bool) (condition, error) {
 		return legacy(w.ctx, w.Clients, w.Log, jobs)
 	}
 	if jobs {
-		return polled(withRules(w.Checks, w.withUnusedClaims(readiness.ReadyWithJobs))), nil
+		return poll(withRules(w.Checks, w.withUnusedClaims(readiness.ReadyWithJobs))), nil
 	}
-	return polled(withRules(w.Checks, w.withUnusedClaims(readiness.Ready))), nil
+	return poll(withRules(w.Checks, w.withUnusedClaims(readiness.Ready))), nil
 }
 
 // wait returns when the condition holds or can no longer hold.
