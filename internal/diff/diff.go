@@ -193,16 +193,16 @@ type subject struct {
 	choose func(ctx context.Context, objects []*resource.Info) []*resource.Info
 }
 
-// subject reads the stored revisions of a release and, if resolve is true, its inputs.
-func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, error) {
+// subject reads the stored revisions of a release and, if withInputs is true, its inputs.
+func (d *Differ) subject(ctx context.Context, q Query, withInputs bool) (*subject, error) {
 	if err := read.Here(q.Release); err != nil {
 		return nil, err
 	}
 	s := &subject{Differ: d, hr: q.Release, reader: q.Reader, conn: q.Connection.With(ReadOnly), reads: &reads{Lookups: q.Lookups}, choose: q.Choose}
 	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings)
 	var err error
-	if resolve {
-		s.want, err = resolved(ctx, resolver, q)
+	if withInputs {
+		s.want, err = resolve(ctx, resolver, q)
 	} else {
 		s.want, err = resolver.Values(ctx, q.Release)
 		s.want.Desired = resolver.Basics(q.Release, release.Suspension{}).Desired
@@ -219,8 +219,8 @@ func (d *Differ) subject(ctx context.Context, q Query, resolve bool) (*subject, 
 	return s, nil
 }
 
-// resolved returns the inputs of a release. It waits for the download of the chart.
-func resolved(ctx context.Context, resolver *inputs.Resolver, q Query) (inputs.Want, error) {
+// resolve returns the inputs of a release. It waits for the download of the chart.
+func resolve(ctx context.Context, resolver *inputs.Resolver, q Query) (inputs.Want, error) {
 	if q.Artifact.Digest == "" {
 		if err := checkHelmChart(ctx, q.Reader, q.Release); err != nil {
 			return inputs.Want{}, err

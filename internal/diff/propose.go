@@ -22,14 +22,14 @@ func Propose(ctx context.Context, c client.Client, given *helmv2.HelmRelease) (*
 	live := &helmv2.HelmRelease{}
 	err := c.Get(ctx, client.ObjectKeyFromObject(given), live)
 	if apierrors.IsNotFound(err) {
-		return created(ctx, c, given)
+		return dryRunCreate(ctx, c, given)
 	}
 	if err != nil {
 		return nil, err
 	}
 	next := live.DeepCopy()
 	next.Spec = given.Spec
-	next.Labels, next.Annotations = merged(live.Labels, given.Labels), merged(live.Annotations, given.Annotations)
+	next.Labels, next.Annotations = merge(live.Labels, given.Labels), merge(live.Annotations, given.Annotations)
 	if err := c.Update(ctx, next, client.DryRunAll); err != nil {
 		return nil, fmt.Errorf("dry run of the HelmRelease: %w", err)
 	}
@@ -40,9 +40,9 @@ func Propose(ctx context.Context, c client.Client, given *helmv2.HelmRelease) (*
 	return next, nil
 }
 
-// created returns the HelmRelease that the API server would create. It has no UID: nothing that is
-// stored belongs to it.
-func created(ctx context.Context, c client.Client, given *helmv2.HelmRelease) (*helmv2.HelmRelease, error) {
+// dryRunCreate returns the HelmRelease that the API server would create. It has no UID: nothing
+// that is stored belongs to it.
+func dryRunCreate(ctx context.Context, c client.Client, given *helmv2.HelmRelease) (*helmv2.HelmRelease, error) {
 	next := given.DeepCopy()
 	next.ResourceVersion, next.Status = "", helmv2.HelmReleaseStatus{}
 	if err := c.Create(ctx, next, client.DryRunAll); err != nil {
@@ -52,8 +52,8 @@ func created(ctx context.Context, c client.Client, given *helmv2.HelmRelease) (*
 	return next, nil
 }
 
-// merged returns a map with the entries of both, given ones first.
-func merged(live, given map[string]string) map[string]string {
+// merge returns a map with the entries of both, given ones first.
+func merge(live, given map[string]string) map[string]string {
 	all := maps.Clone(live)
 	if all == nil {
 		all = map[string]string{}
