@@ -82,7 +82,7 @@ func TestAsideLife(t *testing.T) {
 		f.enqueue = func(types.NamespacedName) { seen = len(a.ended) }
 		close(a.end)
 		synctest.Wait()
-		if _, ended := f.Ended(appKey); ended || f.slots.Used() != 0 || seen != 1 {
+		if _, ended := f.Outcome(appKey); ended || f.slots.Used() != 0 || seen != 1 {
 			t.Errorf("an outcome: %t, %d slots used; %d ends were known", ended, f.slots.Used(), seen)
 		}
 		if len(a.ended) != 1 || !errors.Is(a.ended[0], failed) || len(a.causes) > 0 {

@@ -222,8 +222,8 @@ func (p *Pool) Running(key types.NamespacedName) *release.Running {
 	}
 }
 
-// Ended returns the outcome of an attempt that has ended and is not recorded.
-func (p *Pool) Ended(key types.NamespacedName) (release.Outcome, bool) {
+// Outcome returns the outcome of an attempt that has ended and is not recorded.
+func (p *Pool) Outcome(key types.NamespacedName) (release.Outcome, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.attempts[key]

@@ -51,7 +51,7 @@ func newFixture(t *testing.T, slots int) *fixture {
 }
 
 func (f *fixture) record(key types.NamespacedName) {
-	_, visible := f.Ended(key)
+	_, visible := f.Outcome(key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.enqueued = append(f.enqueued, key)
@@ -101,7 +101,7 @@ func TestAttemptLife(t *testing.T) {
 		if diff := cmp.Diff(&release.Running{Action: helmv2.ActionInstall, Generation: 7, Started: time.Unix(1, 0), Desired: release.Desired{Generation: 7}}, f.Running(appKey)); diff != "" {
 			t.Errorf("Running (-want +got):\n%s", diff)
 		}
-		if _, ended := f.Ended(appKey); ended {
+		if _, ended := f.Outcome(appKey); ended {
 			t.Error("a running attempt has an outcome")
 		}
 		f.Forget(appKey)
@@ -129,7 +129,7 @@ func TestAttemptLife(t *testing.T) {
 		}
 		want.Announced = time.Unix(1, 0)
 		for range 2 {
-			got, ended := f.Ended(appKey)
+			got, ended := f.Outcome(appKey)
 			if diff := cmp.Diff(want, got); diff != "" || !ended {
 				t.Errorf("the outcome stays until it is forgotten: %t (-want +got):\n%s", ended, diff)
 			}
@@ -138,7 +138,7 @@ func TestAttemptLife(t *testing.T) {
 			t.Error("Begin returned true before the outcome was recorded")
 		}
 		f.Forget(appKey)
-		if _, ended := f.Ended(appKey); ended {
+		if _, ended := f.Outcome(appKey); ended {
 			t.Error("a forgotten outcome is still there")
 		}
 		if !f.Begin(t.Context(), appKey, info(0), hold(end)) {
@@ -208,7 +208,7 @@ func TestStats(t *testing.T) {
 		if running, _, used := f.Stats(); running != 0 || used != 0 {
 			t.Errorf("%d running at the end, %d slots used", running, used)
 		}
-		if o, _ := f.Ended(otherKey); !o.Announced.Equal(time.Unix(1, 0)) {
+		if o, _ := f.Outcome(otherKey); !o.Announced.Equal(time.Unix(1, 0)) {
 			t.Errorf("it was announced at %v", o.Announced)
 		}
 	})
@@ -387,7 +387,7 @@ func TestResumedTakeTurns(t *testing.T) {
 			})
 			synctest.Wait()
 			time.Sleep(10 * time.Second)
-			if _, ended := f.Ended(appKey); !ended {
+			if _, ended := f.Outcome(appKey); !ended {
 				t.Fatal("it has not ended")
 			}
 			f.Forget(appKey)
@@ -418,7 +418,7 @@ func TestCancel(t *testing.T) {
 		synctest.Wait()
 		f.Cancel(otherKey, context.Canceled)
 		synctest.Wait()
-		got, ended := f.Ended(otherKey)
+		got, ended := f.Outcome(otherKey)
 		want := release.Outcome{Action: waiting.Action, Desired: waiting.Desired, Cancelled: true, Err: errNotStarted, Announced: waiting.Started}
 		if !ended || !errors.Is(got.Err, want.Err) {
 			t.Errorf("ended %t, error %v", ended, got.Err)
@@ -437,7 +437,7 @@ func TestCancel(t *testing.T) {
 		}
 		close(wind)
 		synctest.Wait()
-		if got, _ := f.Ended(appKey); !got.Cancelled {
+		if got, _ := f.Outcome(appKey); !got.Cancelled {
 			t.Errorf("outcome %+v", got)
 		}
 		f.Cancel(appKey, context.Canceled)
@@ -583,7 +583,7 @@ func TestStop(t *testing.T) {
 			t.Errorf("Start returned %v", err)
 		}
 		for _, key := range []types.NamespacedName{appKey, otherKey} {
-			if got, ended := f.Ended(key); !ended || !got.Cancelled {
+			if got, ended := f.Outcome(key); !ended || !got.Cancelled {
 				t.Errorf("%s: ended %t, outcome %+v", key, ended, got)
 			}
 		}
@@ -613,7 +613,7 @@ func TestPanic(t *testing.T) {
 				f := newFixture(t, 1)
 				f.Begin(t.Context(), appKey, info(0), task)
 				synctest.Wait()
-				got, ended := f.Ended(appKey)
+				got, ended := f.Outcome(appKey)
 				if !ended || got.Err == nil || !strings.Contains(got.Err.Error(), "install panicked: boom") || got.Cancelled {
 					t.Errorf("a panic is a failure: ended %t, outcome %+v", ended, got)
 				}
@@ -667,7 +667,7 @@ func TestConcurrentUse(t *testing.T) {
 					if i%7 == 0 {
 						f.Cancel(key, context.Canceled)
 					}
-					if _, ok := f.Ended(key); ok {
+					if _, ok := f.Outcome(key); ok {
 						f.Forget(key)
 					}
 				}

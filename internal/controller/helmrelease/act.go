@@ -111,7 +111,7 @@ func (a *actor) helmAction(ctx context.Context, rec reconciliation) attempt.Task
 // of the same name is dropped.
 func (a *actor) takeOutcome(hr *helmv2.HelmRelease) (release.Outcome, bool) {
 	key := client.ObjectKeyFromObject(hr)
-	outcome, ended := a.attempts.Ended(key)
+	outcome, ended := a.attempts.Outcome(key)
 	if ended && outcome.Desired.UID != string(hr.UID) {
 		a.attempts.Forget(key)
 		return release.Outcome{}, false

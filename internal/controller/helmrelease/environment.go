@@ -51,7 +51,7 @@ type environment struct {
 type attempts interface {
 	background
 	Running(key types.NamespacedName) *release.Running
-	Ended(key types.NamespacedName) (release.Outcome, bool)
+	Outcome(key types.NamespacedName) (release.Outcome, bool)
 	Forget(key types.NamespacedName)
 }
 

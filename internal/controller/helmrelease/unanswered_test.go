@@ -28,7 +28,7 @@ type endedStub struct {
 	outcome *release.Outcome
 }
 
-func (s *endedStub) Ended(types.NamespacedName) (release.Outcome, bool) {
+func (s *endedStub) Outcome(types.NamespacedName) (release.Outcome, bool) {
 	if s.outcome == nil {
 		return release.Outcome{}, false
 	}
