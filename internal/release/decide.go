@@ -111,15 +111,15 @@ func Decide(in Input) Decision {
 			Why: fmt.Sprintf("a plan of the '%s' action is requested", Name(a)),
 		}
 	}
-	return gated(in)
+	return decideGated(in)
 }
 
-// gated returns the next action without regard to requests for plans. Installs, upgrades, rollbacks on
-// request and uninstalls pass the gates of policies.
-func gated(in Input) Decision { return insist(in, pass(in, ungated(in))) }
+// decideGated returns the next action without regard to requests for plans. Installs, upgrades,
+// rollbacks on request and uninstalls pass the gates of policies.
+func decideGated(in Input) Decision { return insist(in, pass(in, decideUngated(in))) }
 
-// ungated returns the next action if there were no policies.
-func ungated(in Input) Decision {
+// decideUngated returns the next action if there were no policies.
+func decideUngated(in Input) Decision {
 	for _, r := range rules() {
 		if d := r.apply(in); d != nil {
 			d.Rule = r.name

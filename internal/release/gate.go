@@ -97,7 +97,7 @@ func refusedInSync(in Input, d Decision) Decision {
 		d.Action = correct
 		return d
 	}
-	held := refused(*refusal)
+	held := refuse(*refusal)
 	held.Rule, held.State = RulePolicyRefused, d.State
 	return held
 }
@@ -109,7 +109,7 @@ func correctHeld(in Input, d, held Decision) Decision {
 		return held
 	}
 	if d.Rule == RuleRolledBack {
-		in = unrendered(in)
+		in = withoutRendering(in)
 	}
 	if found := drifted(in); found != nil {
 		if correct, is := found.Action.(CorrectDrift); is {
@@ -203,11 +203,11 @@ func policyRefused(in Input, d Decision) *Decision {
 	if refusal == nil || !AppliesDesired(d.HelmAction()) {
 		return nil
 	}
-	held := refused(*refusal)
+	held := refuse(*refusal)
 	return &held
 }
 
-func refused(r policy.Refusal) Decision {
+func refuse(r policy.Refusal) Decision {
 	return Decision{
 		Action: Stall{Reason: helmv2.ReasonPolicyRefused},
 		Why:    fmt.Sprintf("%s refuses %s: %s", r.Policy, r.Field, r.Why),
@@ -265,7 +265,7 @@ func MustFindNamespace(in Input) bool {
 		return false
 	}
 	demands := in.Desired.Demands
-	return (demands.NeedPlan() || len(demands.Freezes) > 0 || demands.Unavailable != "") && isGated(in, ungated(in))
+	return (demands.NeedPlan() || len(demands.Freezes) > 0 || demands.Unavailable != "") && isGated(in, decideUngated(in))
 }
 
 // PlanRequested returns the action whose plan a user requests by annotation, and false if none is
@@ -276,7 +276,7 @@ func PlanRequested(in Input) (HelmAction, bool) {
 		return nil, false
 	}
 	in.Desired.Suspension, in.Observed.Debounce = Suspension{}, nil
-	switch a := ungated(in).HelmAction().(type) {
+	switch a := decideUngated(in).HelmAction().(type) {
 	case Install, Upgrade, Uninstall, Rollback:
 		return a, true
 	case Test, Unlock, Recheck, CorrectDrift:

@@ -53,7 +53,7 @@ func SupersededSince(snapshot *helmv2.Snapshot, revision *Revision) bool {
 // HelmRelease that is being deleted or has moved, the recorded one.
 func StoredTarget(want Desired, recorded helmv2.HelmReleaseStatus) Target {
 	target := want.Target
-	if !want.Deleted && moved(want, recorded) == "" {
+	if !want.Deleted && targetChange(want, recorded) == "" {
 		return target
 	}
 	if last := Latest(recorded.History); last != nil {
@@ -85,7 +85,7 @@ func MustConfirm(in Input) bool {
 	if !in.Desired.Deleted || in.Observed.Unreachable != "" || !MustReadHistory(in.Desired, in.Recorded, in.Observed.Running) {
 		return false
 	}
-	_, final := gated(in).Action.(Finalize)
+	_, final := decideGated(in).Action.(Finalize)
 	return final
 }
 

@@ -109,7 +109,7 @@ func refuseHold(in Input, why string) *Decision {
 		return refused
 	}
 	refused.State, refused.Why = StateRolledBack, fmt.Sprintf("%s; the release stays at revision %d", why, newest.RolledBackTo)
-	if found := drifted(unrendered(in)); found != nil {
+	if found := drifted(withoutRendering(in)); found != nil {
 		if correct, is := found.Action.(CorrectDrift); is {
 			correct.Held = true
 			found.Action = correct
@@ -130,14 +130,14 @@ func heldAt(in Input) bool {
 // holding decides about a release that is deployed as it should be held. The chart is not rendered
 // again, since it may be another chart.
 func holding(in Input) *Decision {
-	if d := drifted(unrendered(in)); d != nil {
+	if d := drifted(withoutRendering(in)); d != nil {
 		return d
 	}
 	return &Decision{State: StateRolledBack, Action: Settle{}, Why: fmt.Sprintf("held at revision %d", in.Desired.Hold.To)}
 }
 
-// unrendered returns in without what another rendering of the chart in the spec would be.
-func unrendered(in Input) Input {
+// withoutRendering returns in without the result of rendering the chart in the spec again.
+func withoutRendering(in Input) Input {
 	if in.Observed.Drift != nil {
 		found := *in.Observed.Drift
 		found.Rendering = ""
@@ -212,7 +212,7 @@ func retryHold(in Input) *Decision {
 	if !p.Exhausted(in.Recorded.Failures) {
 		return nil
 	}
-	return exceeded(StateFailed, helmv2.ActionRollback, in.Recorded.Failures)
+	return stallAfterRetries(StateFailed, helmv2.ActionRollback, in.Recorded.Failures)
 }
 
 // MustReadRevision returns the number of the revision that the decision depends on and that was not
@@ -221,7 +221,7 @@ func MustReadRevision(in Input) int {
 	if !in.Desired.Hold.Active {
 		return 0
 	}
-	d := gated(in)
+	d := decideGated(in)
 	if wait, waits := d.Action.(Wait); d.Rule == RuleRolledBack && waits && wait.Brief {
 		return in.Desired.Hold.To
 	}

@@ -217,13 +217,13 @@ func RequestsOf(annotations map[string]string) Requests {
 		Force:     annotations[helmv2.AnnotationForceRequest],
 		Reset:     annotations[helmv2.AnnotationResetRequest],
 
-		Test: annotations[helmv2.AnnotationTestAt], TestHandled: handled(annotations)[helmv2.AnnotationTestAt],
-		Plan: annotations[v1alpha1.AnnotationPlan], PlanHandled: handled(annotations)[v1alpha1.AnnotationPlan],
+		Test: annotations[helmv2.AnnotationTestAt], TestHandled: handledRequests(annotations)[helmv2.AnnotationTestAt],
+		Plan: annotations[v1alpha1.AnnotationPlan], PlanHandled: handledRequests(annotations)[v1alpha1.AnnotationPlan],
 	}
 }
 
-// handled returns the values of request annotations that were accepted, by annotation.
-func handled(annotations map[string]string) map[string]string {
+// handledRequests returns the values of request annotations that were accepted, by annotation.
+func handledRequests(annotations map[string]string) map[string]string {
 	text, set := annotations[helmv2.AnnotationHandled]
 	var all map[string]string
 	if !set || json.Unmarshal([]byte(text), &all) != nil {
@@ -235,7 +235,7 @@ func handled(annotations map[string]string) map[string]string {
 
 // WithHandled returns the value of the annotation that records a request as accepted.
 func WithHandled(annotations map[string]string, request, token string) string {
-	all := handled(annotations)
+	all := handledRequests(annotations)
 	if all == nil {
 		all = map[string]string{}
 	}

@@ -34,7 +34,7 @@ func ours(in Input) bool {
 // other's objects.
 func ownershipConflict(in Input) *Decision {
 	other := owner(in)
-	if other == nil || moved(in.Desired, in.Recorded) != "" {
+	if other == nil || targetChange(in.Desired, in.Recorded) != "" {
 		return nil
 	}
 	return &Decision{Action: Stall{Reason: helmv2.ReasonContested}, Why: ownedBy(in.Desired.Target, other)}
@@ -94,9 +94,9 @@ func Unproven(want Desired, recorded helmv2.Snapshots, revisions []Revision, con
 	return unproven
 }
 
-// moved returns a message that names the change of the recorded target; empty if there is no change
-// or no recorded release.
-func moved(want Desired, recorded helmv2.HelmReleaseStatus) string {
+// targetChange returns a message that names the change of the recorded target; empty if there is no
+// change or no recorded release.
+func targetChange(want Desired, recorded helmv2.HelmReleaseStatus) string {
 	last := Latest(recorded.History)
 	if last == nil || recorded.StorageNamespace == "" || want.Deleted || want.Target == (Target{}) {
 		return ""
@@ -290,7 +290,7 @@ type TargetCheck struct {
 // the recorded release has. The old release is uninstalled only after a check has shown that the
 // new one can be installed.
 func targetMoved(in Input) *Decision {
-	why := moved(in.Desired, in.Recorded)
+	why := targetChange(in.Desired, in.Recorded)
 	if why == "" {
 		return nil
 	}
@@ -352,7 +352,7 @@ func MustCheckTarget(in Input) bool {
 		return false
 	}
 	in.Observed.Target = &TargetCheck{}
-	d := ungated(in)
+	d := decideUngated(in)
 	_, uninstalls := d.Action.(Uninstall)
 	newest := in.Observed.Newest()
 	return d.Rule == RuleTargetMoved && uninstalls && newest != nil && newest.Status != helmv2.StatusUninstalled

@@ -74,7 +74,7 @@ func MustInspect(in Input) bool {
 	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspension.Active || in.Desired.Hold.Active {
 		return false
 	}
-	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && recheckable(in)
+	return owner(in) == nil && targetChange(in.Desired, in.Recorded) == "" && recheckable(in)
 }
 
 // recheckable reports whether the newest revision can reach the desired state by waiting alone. It
@@ -85,7 +85,7 @@ func recheckable(in Input) bool {
 	if newest == nil || newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Rollback || last == nil || unmanaged(in) != nil {
 		return false
 	}
-	if deferred(in) || newest.Owner != in.Desired.UID || in.Recorded.LastAttemptedGeneration != in.Desired.Generation || inputChanged(in) != "" {
+	if deferred(in) || newest.Owner != in.Desired.UID || in.Recorded.LastAttemptedGeneration != in.Desired.Generation || inputChange(in) != "" {
 		return false
 	}
 	if last.Action == helmv2.ActionInstall {
@@ -166,7 +166,7 @@ func retriesExhausted(in Input) *Decision {
 	if absent(in) != nil {
 		status := ResetCounters(in.Recorded, in.Desired)
 		if p := in.Desired.Policy.Install; !p.Retry && p.Exhausted(status.InstallFailures) {
-			return exceeded(StateAbsent, helmv2.ActionInstall, status.InstallFailures)
+			return stallAfterRetries(StateAbsent, helmv2.ActionInstall, status.InstallFailures)
 		}
 		return nil
 	}
@@ -182,17 +182,17 @@ func retriesExhausted(in Input) *Decision {
 		if a.RemediateLast && !newest.Rollback {
 			return nil
 		}
-		return exceeded(StateFailed, a.action, a.failures)
+		return stallAfterRetries(StateFailed, a.action, a.failures)
 	}
 	status := ResetCounters(in.Recorded, in.Desired)
 	if p := in.Desired.Policy.Upgrade; difference(in) != "" && !p.Retry && p.Exhausted(status.UpgradeFailures) {
-		return exceeded(StateOutOfSync, helmv2.ActionUpgrade, status.UpgradeFailures)
+		return stallAfterRetries(StateOutOfSync, helmv2.ActionUpgrade, status.UpgradeFailures)
 	}
 	return nil
 }
 
-// exceeded returns a decision to stall.
-func exceeded(state State, action helmv2.ReleaseAction, failures int64) *Decision {
+// stallAfterRetries returns a decision to stall.
+func stallAfterRetries(state State, action helmv2.ReleaseAction, failures int64) *Decision {
 	return &Decision{
 		State: state, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
 		Why: RetriesExceededMessage(action, failures),

@@ -84,7 +84,7 @@ func unlock(in Input) *Decision {
 			break
 		}
 		// A counted failure shows that the uninstall was its remediation.
-		remediation := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
+		remediation := in.Observed.Stray == nil && targetChange(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
 		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remediation, Reinstall: !remediation && reinstalls(in)}
 	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUnknown:
 		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
@@ -131,7 +131,7 @@ func reinstall(in Input) *Decision {
 // reinstalls reports whether the uninstall of the newest revision was started by reinstall.
 func reinstalls(in Input) bool {
 	last := Latest(in.Recorded.History)
-	return in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" &&
+	return in.Observed.Stray == nil && targetChange(in.Desired, in.Recorded) == "" &&
 		last != nil && last.Version == in.Observed.Newest().Version && last.Action == helmv2.ActionInstall && hooksMissed(in)
 }
 

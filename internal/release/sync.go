@@ -86,14 +86,14 @@ func outOfSync(in Input) *Decision {
 
 // difference returns the first input that differs from the newest revision, or an empty string.
 func difference(in Input) string {
-	if why := inputChanged(in); why != "" {
+	if why := inputChange(in); why != "" {
 		return why
 	}
 	return renderedOtherwise(in)
 }
 
-// inputChanged returns the difference in chart or values, or an empty string.
-func inputChanged(in Input) string {
+// inputChange returns the difference in chart or values, or an empty string.
+func inputChange(in Input) string {
 	newest, want := in.Observed.Newest(), in.Desired
 	switch {
 	case newest.ChartName != want.Chart.Name || newest.ChartVersion != want.Chart.Version:
@@ -200,7 +200,7 @@ func MustCompare(in Input) bool {
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
 		return false
 	}
-	d := gated(in)
+	d := decideGated(in)
 	return d.State == StateInSync || d.State == StateRolledBack || isHeldDeployed(d)
 }
 
@@ -220,7 +220,7 @@ func (d Desired) KeepInputs(recorded helmv2.HelmReleaseStatus, running *Running)
 
 // IsDesired reports whether the newest revision has the inputs in the spec. A release may be held at
 // another one, by a request or a policy.
-func IsDesired(in Input) bool { return gated(in).Rule == RuleInSync }
+func IsDesired(in Input) bool { return decideGated(in).Rule == RuleInSync }
 
 // inSync always applies.
 func inSync(Input) *Decision {
@@ -282,17 +282,17 @@ func (r Renderings) Add(result RenderResult, upgrades bool, now time.Time) Rende
 	r.Unstable = result.Unstable || len(r.Changes) > maxRenderUpgrades
 	r.Over = r.Unstable || !result.Reads
 	r.Failure = nil
-	return r.ended()
+	return r.end()
 }
 
-// Failed returns r with the error of a rendering.
-func (r Renderings) Failed(why ObjectError) Renderings {
+// WithError returns r with the error of a rendering.
+func (r Renderings) WithError(why ObjectError) Renderings {
 	r.Failure = &why
-	return r.ended()
+	return r.end()
 }
 
-// ended returns r at the end of a rendering. After a request meanwhile, another one is due.
-func (r Renderings) ended() Renderings {
+// end returns r at the end of a rendering. After a request meanwhile, another one is due.
+func (r Renderings) end() Renderings {
 	r.Fresh = !r.Again
 	if r.Again {
 		r.Again, r.At = false, time.Time{}

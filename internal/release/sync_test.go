@@ -104,7 +104,7 @@ func TestMustRender(t *testing.T) {
 func TestRenderingsFail(t *testing.T) {
 	read := RenderResult{Reads: true, Changed: true}
 	before := Renderings{}.Begin("1", "inputs", testNow).Add(read, false, testNow)
-	failed := before.Failed(ObjectError{Err: "no"})
+	failed := before.WithError(ObjectError{Err: "no"})
 	if found := failed.Report(Drift{}); len(found.Errors) != 1 || found.Rendering != "" || !failed.Fresh {
 		t.Errorf("reported: %+v", found)
 	}
@@ -120,7 +120,7 @@ func TestRenderingsFail(t *testing.T) {
 	}
 	asked := before
 	asked.Again = true
-	for _, next := range []Renderings{asked.Add(RenderResult{Reads: true, Lookup: true}, false, testNow), asked.Failed(ObjectError{})} {
+	for _, next := range []Renderings{asked.Add(RenderResult{Reads: true, Lookup: true}, false, testNow), asked.WithError(ObjectError{})} {
 		in := Input{Now: testNow}
 		in.Desired.Policy.Interval, in.Observed.Renderings = time.Hour, next
 		if next.Again || !MustRender(in, "") {

@@ -208,7 +208,7 @@ func debounce(in Input) *Decision {
 		return nil
 	}
 	in.Observed.Debounce = nil
-	if !AppliesDesired(ungated(in).HelmAction()) {
+	if !AppliesDesired(decideUngated(in).HelmAction()) {
 		return nil
 	}
 	return &Decision{Action: Wait{After: left, Brief: true}, Why: "objects that are applied together are still changing"}
@@ -220,7 +220,7 @@ func MustCheckApplier(in Input) bool {
 		return false
 	}
 	in.Observed.Debounce = nil
-	return AppliesDesired(ungated(in).HelmAction())
+	return AppliesDesired(decideUngated(in).HelmAction())
 }
 
 // AppliesDesired reports whether an action creates a revision from the desired inputs.

@@ -39,7 +39,7 @@ func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest
 		err = c.render(ctx, rec, newest)
 	}
 	if err != nil {
-		last = last.Failed(renderError(err))
+		last = last.WithError(renderError(err))
 	}
 	return last.Report(found)
 }
@@ -113,7 +113,7 @@ func (c *comparer) rendering(ctx context.Context, rec reconciliation, newest *re
 				switch {
 				case m.renderings.Revision != revision || m.renderings.Inputs != inputs:
 				case err != nil:
-					m.renderings = m.renderings.Failed(renderError(err))
+					m.renderings = m.renderings.WithError(renderError(err))
 				default:
 					m.renderings = m.renderings.Add(result, upgrades, c.now())
 					m.readsCluster = result.Reads
