@@ -204,7 +204,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	if !o.EndedEarly() && !o.Deferred() {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
-	before := replaced(status.History, action)
+	before := replacedSnapshot(status.History, action)
 	status.History = merge(status.History, recordable(o), origin{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
@@ -238,9 +238,9 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	}
 }
 
-// replaced returns the snapshot of the revision that an install or upgrade replaces: as with Helm,
-// the deployed one, or else the newest. It returns nil for an install.
-func replaced(history helmv2.Snapshots, action helmv2.ReleaseAction) *helmv2.Snapshot {
+// replacedSnapshot returns the snapshot of the revision that an install or upgrade replaces: as
+// with Helm, the deployed one, or else the newest. It returns nil for an install.
+func replacedSnapshot(history helmv2.Snapshots, action helmv2.ReleaseAction) *helmv2.Snapshot {
 	if action == helmv2.ActionInstall {
 		return nil
 	}
@@ -276,7 +276,7 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 			release.RetriesExceededMessage(action, release.Failures(*status, action)), status, o.Desired))
 		status.ObservedGeneration = o.Desired.Generation
 	}
-	event := warning(reason, explained(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(desiredMetadata(o.Desired), o))
+	event := warning(reason, explainResult(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(desiredMetadata(o.Desired), o))
 	event.Repeated = again
 	r.Events = append(r.Events, event)
 }
@@ -319,7 +319,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		event := changedMessage(message, o, nil, nil)
 		if a, _ := o.Action.(release.Uninstall); a.Reinstall {
 			message = reinstalledMessage(last)
-			event = joined(message, "; ", changesOf(o, nil, nil))
+			event = join(message, "; ", changesOf(o, nil, nil))
 		}
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.copyReleased("")

@@ -134,11 +134,11 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 // explain returns the message of Ready for the result of an action. To a failure it adds what was
 // left alone and what happens next.
 func explain(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired) string {
-	return explained(c, result, status, want, false)
+	return explainResult(c, result, status, want, false)
 }
 
-// explained returns the same message for Ready or for an event.
-func explained(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired, forEvent bool) string {
+// explainResult returns the same message for Ready or for an event.
+func explainResult(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired, forEvent bool) string {
 	f := message.FailureOf(status, want)
 	f.What = result.Message
 	switch {

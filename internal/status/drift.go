@@ -51,7 +51,7 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 	case found.WatchUnknown && c.get(helmv2.ConditionDrifted).Reason == helmv2.ReasonNoDriftDetected:
 		// The message stays until it is known which kinds are watched.
 	default:
-		text := joined(undriftedMessage(*found), "\n", unwatchedMessage(found.Unwatched, in.Desired.Policy.Interval))
+		text := join(undriftedMessage(*found), "\n", unwatchedMessage(found.Unwatched, in.Desired.Policy.Interval))
 		r.Events = append(r.Events, setUndrifted(c, *found, text)...)
 	}
 }

@@ -150,9 +150,9 @@ func knownHistory(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
 	return refreshed
 }
 
-// unrecorded returns the revisions of this HelmRelease that are newer than a history, and of the same
-// life of the release as the newest one.
-func unrecorded(history helmv2.Snapshots, in release.Input) []release.Revision {
+// unrecordedRevisions returns the revisions of this HelmRelease that are newer than a history, and
+// of the same life of the release as the newest one.
+func unrecordedRevisions(history helmv2.Snapshots, in release.Input) []release.Revision {
 	var made []release.Revision
 	newest, last := in.Observed.Newest(), release.Latest(history)
 	for _, r := range in.Observed.Revisions {

@@ -116,7 +116,7 @@ func (c holdConditions) stallMessage(why string, a release.Stall) string {
 	if a.Reason == helmv2.ReasonRollbackRefused {
 		return cause
 	}
-	return message.Of(message.HoldExceeded, message.Facts{What: joined(why, ": ", cause)}).String()
+	return message.Of(message.HoldExceeded, message.Facts{What: join(why, ": ", cause)}).String()
 }
 
 // holdRetried reports a failed rollback of a hold that is retried later.
@@ -166,7 +166,7 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 		release.ResetFailures(status)
 		renderingRolledBack(status, o.Desired)
 		made := &o.Revisions[0]
-		message := joined(heldMessage(made, o.Desired.Hold), "; ", keptMessage(o))
+		message := join(heldMessage(made, o.Desired.Hold), "; ", keptMessage(o))
 		c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, message)
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, message)
 		c.remove(helmv2.ConditionRemediated, helmv2.ConditionTestSuccess, helmv2.ConditionReconciling)

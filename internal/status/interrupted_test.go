@@ -139,7 +139,7 @@ func TestInterruptedRetry(t *testing.T) {
 		"Same":             {testObject(), release.Upgrade{}, false},
 		"OtherSpec":        {newer, release.Upgrade{}, true},
 		"ForceAsked":       {requesting("new", ""), release.Upgrade{}, true},
-		"ForceStarted":       {begun, release.Upgrade{}, false},
+		"ForceStarted":     {begun, release.Upgrade{}, false},
 		"UnlockComesFirst": {requesting("new", ""), release.Unlock{}, false},
 	} {
 		o := outageOf("the API server", 0, "")

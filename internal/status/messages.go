@@ -163,15 +163,15 @@ func uninstalledMessage(s *helmv2.Snapshot) string {
 // reinstallingMessage returns the message about a release that is uninstalled because its install
 // ended early. Its argument may be nil.
 func reinstallingMessage(s *helmv2.Snapshot) string {
-	return neverDeployed(s) + ": the release is uninstalled and installed anew"
+	return neverDeployedMessage(s) + ": the release is uninstalled and installed anew"
 }
 
 // reinstalledMessage returns the same message after the uninstall.
 func reinstalledMessage(s *helmv2.Snapshot) string {
-	return neverDeployed(s) + ": the release was uninstalled and is installed anew"
+	return neverDeployedMessage(s) + ": the release was uninstalled and is installed anew"
 }
 
-func neverDeployed(s *helmv2.Snapshot) string {
+func neverDeployedMessage(s *helmv2.Snapshot) string {
 	const why = "was never deployed, and its install hooks have not all run"
 	if s == nil {
 		return "Helm release " + why
@@ -248,11 +248,11 @@ const (
 // Before is the revision that the action has replaced, after the chart of the new one. Both are nil
 // for an uninstall, and before for an install.
 func changedMessage(message string, o release.Outcome, before, after *helmv2.Snapshot) string {
-	return joined(message, ": ", changesOf(o, before, after))
+	return join(message, ": ", changesOf(o, before, after))
 }
 
-// joined adds a text to a message, unless it is empty.
-func joined(message, separator, more string) string {
+// join adds a text to a message, unless it is empty.
+func join(message, separator, more string) string {
 	if more == "" {
 		return message
 	}

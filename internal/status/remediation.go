@@ -30,7 +30,7 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		return
 	}
 	if o.Err == nil {
-		message := joined(rolledBackMessage(target), "; ", keptMessage(o))
+		message := join(rolledBackMessage(target), "; ", keptMessage(o))
 		c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonRollbackSucceeded, message)
 		message = changedMessage(message, o, before, release.Latest(status.History))
 		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, message, withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
@@ -146,7 +146,7 @@ func finishRecheck(r *Report, c *conditions, o release.Outcome) {
 	c.summarize(status, o.Desired)
 	text := explain(c, c.get(helmv2.ConditionReleased), status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
-	r.Events = append(r.Events, warning(reason, explained(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(reason, explainResult(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // snapshotOf returns the snapshot of a revision. For a revision that is not recorded, it returns a

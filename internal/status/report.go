@@ -256,7 +256,7 @@ func stallMessage(c *conditions, d release.Decision, a release.Stall, status *he
 // exceededMessage returns the message of Stalled for an install or upgrade without retries left,
 // with its last failure.
 func exceededMessage(c *conditions, why string, status *helmv2.HelmReleaseStatus, want release.Desired) string {
-	f := message.Facts{What: joined(why, ": ", c.failure(status, want).Message)}
+	f := message.Facts{What: join(why, ": ", c.failure(status, want).Message)}
 	if release.Rejected(*status) {
 		return message.Of(message.RejectedStalled, f).String()
 	}
@@ -300,7 +300,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 			renderingRolledBack(&status, in.Desired)
 		}
 	}
-	status.History = merge(knownHistory(status.History, in), unrecorded(status.History, in), by)
+	status.History = merge(knownHistory(status.History, in), unrecordedRevisions(status.History, in), by)
 	last := release.Latest(status.History)
 	if in.Observed.Inventory != nil {
 		status.Inventory = inventory(in.Observed.Inventory)

@@ -76,7 +76,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	c.summarize(status, o.Desired)
 	text := explain(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
-	event := explained(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired, true)
+	event := explainResult(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired, true)
 	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, event, withDiagnosis(snapshotMetadata(last), o)))
 }
 
