@@ -36,7 +36,7 @@ func newStandby(config *rest.Config, o *options.Options, lock resourcelock.Inter
 	m.Switch.Standby(false)
 	log := ctrl.Log.WithName("standby").WithValues("lease", lock.Describe())
 	return leader.NewStandbyLock(lock, leader.StandbyOptions{
-		Namespace: namespace, List: leader.Named(client, name), Retry: o.LeaderElection.RetryPeriod, Now: time.Now, Log: log,
+		Namespace: namespace, List: leader.LeaseLister(client, name), Retry: o.LeaderElection.RetryPeriod, Now: time.Now, Log: log,
 		Waiting: func(other leader.Lease) {
 			m.Switch.Standby(true)
 			log.Info("waiting: a controller in another namespace leads", "namespace", other.Namespace, "holder", other.Holder)

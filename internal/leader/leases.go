@@ -14,9 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Named returns a function that lists the Leases of a name in all namespaces, as the API server has
-// them.
-func Named(client coordinationclient.LeasesGetter, name string) func(context.Context) ([]Lease, error) {
+// LeaseLister returns a function that lists the Leases of a name in all namespaces, as the API
+// server has them.
+func LeaseLister(client coordinationclient.LeasesGetter, name string) func(context.Context) ([]Lease, error) {
 	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	return func(ctx context.Context) ([]Lease, error) {
 		list, err := client.Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: selector})
