@@ -41,13 +41,13 @@ func SecretNames(spec corev1.PodSpec) []string {
 		}
 	}
 	for _, volume := range spec.Volumes {
-		names = append(names, mounted(volume.VolumeSource)...)
+		names = append(names, secretNames(volume.VolumeSource)...)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// mounted returns the names of the Secrets in a volume.
-func mounted(volume corev1.VolumeSource) []string {
+// secretNames returns the names of the Secrets in a volume.
+func secretNames(volume corev1.VolumeSource) []string {
 	var names []string
 	if volume.Secret != nil {
 		names = append(names, volume.Secret.SecretName)

@@ -76,7 +76,7 @@ func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string
 	}
 	r.sender.Send(eventv1.Event{
 		InvolvedObject: *about, Severity: severity(eventType), Timestamp: metav1.NewTime(r.sender.now()),
-		Message: shortened(fmt.Sprintf(format, args...)), Reason: reason, Metadata: all,
+		Message: truncate(fmt.Sprintf(format, args...)), Reason: reason, Metadata: all,
 	})
 }
 
@@ -101,8 +101,8 @@ func severity(eventType string) string {
 	return eventv1.EventSeverityInfo
 }
 
-// shortened truncates a message to maxMessage. Messages end with lines of logs, which matter least.
-func shortened(message string) string {
+// truncate truncates a message to maxMessage. Messages end with lines of logs, which matter least.
+func truncate(message string) string {
 	if len(message) <= maxMessage || utf8.RuneCountInString(message) <= maxMessage {
 		return message
 	}

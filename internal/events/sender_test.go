@@ -394,7 +394,7 @@ func TestLongMessage(t *testing.T) {
 		{strings.Repeat("ä", maxMessage), strings.Repeat("ä", maxMessage)},
 		{strings.Repeat("ä", maxMessage+1), strings.Repeat("ä", maxMessage-3) + "..."},
 	} {
-		if got := shortened(tc.in); got != tc.want {
+		if got := truncate(tc.in); got != tc.want {
 			t.Errorf("of %d bytes %d are left, want %d", len(tc.in), len(got), len(tc.want))
 		}
 	}

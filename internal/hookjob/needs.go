@@ -204,10 +204,10 @@ func (c *closure) pod(spec corev1.PodSpec) {
 func (c *closure) container(container corev1.Container) {
 	for _, from := range container.EnvFrom {
 		if r := from.ConfigMapRef; r != nil {
-			c.required(kindConfigMap, r.Name, r.Optional)
+			c.require(kindConfigMap, r.Name, r.Optional)
 		}
 		if r := from.SecretRef; r != nil {
-			c.required(kindSecret, r.Name, r.Optional)
+			c.require(kindSecret, r.Name, r.Optional)
 		}
 	}
 	for _, env := range container.Env {
@@ -215,47 +215,47 @@ func (c *closure) container(container corev1.Container) {
 			continue
 		}
 		if r := env.ValueFrom.ConfigMapKeyRef; r != nil {
-			c.required(kindConfigMap, r.Name, r.Optional)
+			c.require(kindConfigMap, r.Name, r.Optional)
 		}
 		if r := env.ValueFrom.SecretKeyRef; r != nil {
-			c.required(kindSecret, r.Name, r.Optional)
+			c.require(kindSecret, r.Name, r.Optional)
 		}
 	}
 }
 
 func (c *closure) volume(v corev1.VolumeSource) {
 	if v.ConfigMap != nil {
-		c.required(kindConfigMap, v.ConfigMap.Name, v.ConfigMap.Optional)
+		c.require(kindConfigMap, v.ConfigMap.Name, v.ConfigMap.Optional)
 	}
 	if v.Secret != nil {
-		c.required(kindSecret, v.Secret.SecretName, v.Secret.Optional)
+		c.require(kindSecret, v.Secret.SecretName, v.Secret.Optional)
 	}
 	if v.PersistentVolumeClaim != nil {
-		c.required(kindClaim, v.PersistentVolumeClaim.ClaimName, nil)
+		c.require(kindClaim, v.PersistentVolumeClaim.ClaimName, nil)
 	}
 	if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
-		c.required(kindSecret, v.CSI.NodePublishSecretRef.Name, nil)
+		c.require(kindSecret, v.CSI.NodePublishSecretRef.Name, nil)
 	}
 	if v.AzureFile != nil {
-		c.required(kindSecret, v.AzureFile.SecretName, nil)
+		c.require(kindSecret, v.AzureFile.SecretName, nil)
 	}
 	if v.FlexVolume != nil && v.FlexVolume.SecretRef != nil {
-		c.required(kindSecret, v.FlexVolume.SecretRef.Name, nil)
+		c.require(kindSecret, v.FlexVolume.SecretRef.Name, nil)
 	}
 	if v.Projected == nil {
 		return
 	}
 	for _, source := range v.Projected.Sources {
 		if r := source.ConfigMap; r != nil {
-			c.required(kindConfigMap, r.Name, r.Optional)
+			c.require(kindConfigMap, r.Name, r.Optional)
 		}
 		if r := source.Secret; r != nil {
-			c.required(kindSecret, r.Name, r.Optional)
+			c.require(kindSecret, r.Name, r.Optional)
 		}
 	}
 }
 
-func (c *closure) required(kind, name string, optional *bool) {
+func (c *closure) require(kind, name string, optional *bool) {
 	if c.optional || optional == nil || !*optional {
 		c.add(core(kind, name))
 	}

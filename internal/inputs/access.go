@@ -83,13 +83,13 @@ func ociFacts(o *sourcev1.OCIRepository) policy.Chart {
 	case ref.Digest == "" && ref.SemVer != "":
 		c.Inexact = policy.Fault{Field: field, Why: sourceName(o) + " has a range of versions in spec.ref.semver"}
 	}
-	if why := unverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
+	if why := whyUnverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
 		c.Unverified = policy.Fault{Field: field, Why: why}
 	} else {
 		c.Signature = signature(o, field, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
 		c.Signature.OwnRoot = o.Spec.Verify.TrustedRootSecretRef != nil
 	}
-	if why := rerouted(o, o.Spec.ProxySecretRef, o.Spec.Insecure); why != "" {
+	if why := whyRerouted(o, o.Spec.ProxySecretRef, o.Spec.Insecure); why != "" {
 		c.Unproven = policy.Fault{Field: field, Why: why}
 	}
 	if o.Spec.CertSecretRef != nil {
@@ -105,7 +105,7 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 	if hr.HasChartRef() {
 		version, verify, ref = "spec.chartRef", "spec.chartRef", "spec.chartRef"
 	}
-	if why := unverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
+	if why := whyUnverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
 		c.Unverified = policy.Fault{Field: verify, Why: why}
 	} else {
 		c.Signature = signature(o, verify, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
@@ -127,7 +127,7 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 func InRepository(c policy.Chart, repo *sourcev1.HelmRepository) policy.Chart {
 	name := sourceName(repo)
 	c.URL = strings.TrimSuffix(repo.Spec.URL, "/") + c.URL
-	unproven := rerouted(repo, nil, repo.Spec.Insecure)
+	unproven := whyRerouted(repo, nil, repo.Spec.Insecure)
 	switch {
 	case repo.Spec.Type == sourcev1.HelmRepositoryTypeOCI:
 		unproven = name + " is of type oci and has no status, so that its URL may have changed since the chart was fetched: use an OCIRepository"
@@ -186,10 +186,10 @@ func unfetched(source client.Object, why string) error {
 	}
 }
 
-// unverified returns why source-controller does not verify the signature of a chart; empty if it
+// whyUnverified returns why source-controller does not verify the signature of a chart; empty if it
 // does. A source that is not ready is not used anyway, and its conditions are of another chart.
 // source-controller keeps the condition of a former spec while it cannot verify.
-func unverified(source client.Object, set bool, observed int64, conditions []metav1.Condition) string {
+func whyUnverified(source client.Object, set bool, observed int64, conditions []metav1.Condition) string {
 	ready := source.GetUID() != "" && observed == source.GetGeneration()
 	verified := apimeta.FindStatusCondition(conditions, sourcev1.SourceVerifiedCondition)
 	switch {
@@ -216,9 +216,9 @@ func signature(source client.Object, field, provider string, secret *fluxmeta.Lo
 	return s
 }
 
-// rerouted returns why another server than the host of the URL may answer a source; empty if none
-// may.
-func rerouted(source client.Object, proxy *fluxmeta.LocalObjectReference, insecure bool) string {
+// whyRerouted returns why another server than the host of the URL may answer a source; empty if
+// none may.
+func whyRerouted(source client.Object, proxy *fluxmeta.LocalObjectReference, insecure bool) string {
 	switch {
 	case proxy != nil:
 		return sourceName(source) + " has spec.proxySecretRef, so that another server may answer for the URL"

@@ -50,7 +50,7 @@ func checkLimits(spec *helmv2.HelmReleaseSpec) error {
 		c.entries(len(spec.CommonMetadata.Annotations), "spec.commonMetadata.annotations")
 	}
 	if spec.DriftDetection != nil {
-		c.ignored(spec.DriftDetection.Ignore)
+		c.ignoreRules(spec.DriftDetection.Ignore)
 	}
 	c.postRenderers(spec.PostRenderers)
 	return c.err
@@ -59,7 +59,7 @@ func checkLimits(spec *helmv2.HelmReleaseSpec) error {
 // limitCheck holds the error of the first exceeded limit; nil if there is none.
 type limitCheck struct{ err error }
 
-func (c *limitCheck) ignored(rules []helmv2.IgnoreRule) {
+func (c *limitCheck) ignoreRules(rules []helmv2.IgnoreRule) {
 	c.entries(len(rules), "spec.driftDetection.ignore")
 	for i, rule := range rules {
 		c.entries(len(rule.Paths), "spec.driftDetection.ignore[%d].paths", i)

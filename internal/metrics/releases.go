@@ -88,7 +88,7 @@ func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.
 	for i := range hr.Status.Conditions {
 		condition := &hr.Status.Conditions[i]
 		if condition.Type == helmv2.ConditionReady {
-			status, reason = known(condition.Status), c.bounded(condition.Reason)
+			status, reason = known(condition.Status), c.boundReason(condition.Reason)
 		}
 		switch condition.Type {
 		case helmv2.ConditionReady, helmv2.ConditionStalled, helmv2.ConditionDrifted, helmv2.ConditionHeld, helmv2.ConditionRolledBack:
@@ -155,7 +155,7 @@ func (c *releaseCollector) successOf(key types.NamespacedName) (at int64, ok boo
 	return at, ok
 }
 
-func (c *releaseCollector) bounded(reason string) string {
+func (c *releaseCollector) boundReason(reason string) string {
 	if _, ok := c.reasons[reason]; ok {
 		return reason
 	}

@@ -103,7 +103,7 @@ func terminal(in Input) *Decision {
 			expiring = append(expiring, j.Name)
 		}
 	}
-	switch left := in.unfinished(); {
+	switch left := in.unfinishedJobs(); {
 	case len(left) > 0:
 		d.Action = Stop{Jobs: left}
 	case in.ending():
@@ -161,7 +161,7 @@ func cancelled(in Input) *Decision {
 	if in.Object.Deleted {
 		why = "the Operation is being deleted"
 	}
-	if left := in.unfinished(); len(left) > 0 {
+	if left := in.unfinishedJobs(); len(left) > 0 {
 		return &Decision{Action: Stop{Jobs: left}, Reason: opsv1alpha1.ReasonCancelling, Why: why}
 	}
 	if in.ending() {
@@ -361,7 +361,7 @@ func start(in Input) *Decision {
 	d := &Decision{Reason: opsv1alpha1.ReasonAccepted}
 	if run, job := in.current(); run != nil {
 		if job.Deleted {
-			return in.await(beingDeleted(job.Name), pollInterval)
+			return in.await(deletionProblem(job.Name), pollInterval)
 		}
 		d.Action, d.Why = Resume{Job: job.Name, UID: job.UID}, "the Job is recorded and may run"
 		return d
@@ -374,7 +374,7 @@ func start(in Input) *Decision {
 	case i < 0:
 		d.Action, d.Why = Create{Step: step}, fmt.Sprintf("hook %s is to be run", s.Hook)
 	case in.Jobs[i].Deleted:
-		return in.await(beingDeleted(s.Job), pollInterval)
+		return in.await(deletionProblem(s.Job), pollInterval)
 	case in.Jobs[i].Digest != s.Digest && in.Jobs[i].Suspended && in.Jobs[i].Started.IsZero():
 		d.Action, d.Why = Stop{Jobs: []string{s.Job}}, "the Job was created from another revision and has not run"
 	default:
@@ -383,9 +383,9 @@ func start(in Input) *Decision {
 	return d
 }
 
-// beingDeleted returns the problem of a Job that is being deleted. A finalizer may block its
+// deletionProblem returns the problem of a Job that is being deleted. A finalizer may block its
 // deletion for ever.
-func beingDeleted(job string) Problem {
+func deletionProblem(job string) Problem {
 	return Problem{opsv1alpha1.ReasonJobNameTaken, fmt.Sprintf("Job %s has not run and is being deleted", job)}
 }
 

@@ -58,8 +58,8 @@ func (in Input) last() bool {
 // stopping reports whether the Operation is cancelled or deleted.
 func (in Input) stopping() bool { return in.Spec.Cancel || in.Object.Deleted }
 
-// unfinished returns the names of this Operation's Jobs that are neither finished nor deleted.
-func (in Input) unfinished() []string {
+// unfinishedJobs returns the names of this Operation's Jobs that are neither finished nor deleted.
+func (in Input) unfinishedJobs() []string {
 	var names []string
 	for _, j := range in.Jobs {
 		if j.Ours && !j.Finished() && !j.Deleted {

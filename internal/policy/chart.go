@@ -82,7 +82,7 @@ func Refuse(policies []Policy, r Release, c Chart) *Refusal {
 		}{
 			{"spec.charts.exactVersions", charts.ExactVersions, c.Inexact, false},
 			{"spec.charts.verified", charts.Verified, c.Unverified, false},
-			{"spec.charts.signers", len(charts.Signers) > 0, c.unsigned(charts.Signers), false},
+			{"spec.charts.signers", len(charts.Signers) > 0, c.signatureFault(charts.Signers), false},
 			{"spec.charts.sources", len(charts.Sources) > 0, c.outside(charts.Sources), false},
 			{"spec.charts.transport", len(charts.Sources) > 0 && charts.Transport != v1alpha1.TransportAny, c.OwnCAs, charts.Transport == ""},
 		} {
@@ -103,8 +103,8 @@ func Refuse(policies []Policy, r Release, c Chart) *Refusal {
 	return changes
 }
 
-// unsigned returns why none of the signers has signed the chart; zero if one has.
-func (c Chart) unsigned(signers []v1alpha1.ChartSigner) Fault {
+// signatureFault returns why none of the signers has signed the chart; zero if one has.
+func (c Chart) signatureFault(signers []v1alpha1.ChartSigner) Fault {
 	if c.Unverified != (Fault{}) {
 		return c.Unverified
 	}

@@ -81,7 +81,7 @@ func (c *collector) value(text string, depth int) {
 		}
 		return
 	}
-	c.encoded(text, depth)
+	c.addBase64(text, depth)
 	several := strings.Contains(strings.TrimSpace(text), "\n")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -148,9 +148,9 @@ func unquote(value string) string {
 	return strings.Trim(trimmed, "\"'")
 }
 
-// encoded adds the text that another one is the base64 encoding of, such as the user and password
-// in the credentials of a registry.
-func (c *collector) encoded(text string, depth int) {
+// addBase64 adds the plain text of a base64 encoding, such as the user and password in the
+// credentials of a registry.
+func (c *collector) addBase64(text string, depth int) {
 	text = strings.TrimSpace(text)
 	if _, credentials, ok := strings.Cut(text, " "); ok && len(credentials) >= minCredentials && !strings.Contains(credentials, " ") {
 		text = credentials

@@ -24,7 +24,7 @@ import (
 func CheckSchemas(c *helmchart.Chart) error {
 	if len(c.Schema) > 0 {
 		if url := externalReference(c.Schema); url != "" {
-			return fmt.Errorf("values.schema.json of chart %s refers to %s, which is not read: a schema has to be complete", c.Name(), shortened(url))
+			return fmt.Errorf("values.schema.json of chart %s refers to %s, which is not read: a schema has to be complete", c.Name(), quoteURL(url))
 		}
 	}
 	for _, sub := range c.Dependencies() {
@@ -103,9 +103,9 @@ func isDraft(url string) bool {
 	return false
 }
 
-// shortened quotes a URL and cuts it after 200 bytes: a chart's author may have made it as long
+// quoteURL quotes a URL and cuts it after 200 bytes: a chart's author may have made it as long
 // as a megabyte.
-func shortened(url string) string {
+func quoteURL(url string) string {
 	return fmt.Sprintf("%q", brief.Cut(url, 200))
 }
 
