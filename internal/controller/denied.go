@@ -17,10 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Denied returns the obstacle that the identity of a release may not read an object, in place of the
-// API server's error, which names neither the field of the HelmRelease nor the remedy. It returns
-// other obstacles as they are.
-func (f *ConnectionFinder) Denied(ctx context.Context, hr *helmv2.HelmRelease, blocked *release.Blocked) *release.Blocked {
+// ExplainDenial returns the obstacle that the identity of a release may not read an object, in
+// place of the API server's error, which names neither the field of the HelmRelease nor the remedy.
+// It returns other obstacles as they are.
+func (f *ConnectionFinder) ExplainDenial(ctx context.Context, hr *helmv2.HelmRelease, blocked *release.Blocked) *release.Blocked {
 	var refusal apierrors.APIStatus
 	ok := errors.As(blocked.Err, &refusal)
 	if !ok || !apierrors.IsForbidden(blocked.Err) {

@@ -76,7 +76,7 @@ func TestDenied(t *testing.T) {
 			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
 			f := &ConnectionFinder{Live: fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(account).Build(), DefaultServiceAccount: tc.defaultAccount}
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
-			got := f.Denied(t.Context(), hr, release.BlockedBy(helmv2.ReasonStateError, tc.err, "Could not read"))
+			got := f.ExplainDenial(t.Context(), hr, release.BlockedBy(helmv2.ReasonStateError, tc.err, "Could not read"))
 			if text := message.Obstacle(got).String(); text != tc.want {
 				t.Errorf("got  %q\nwant %q", text, tc.want)
 			}

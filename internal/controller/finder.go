@@ -55,7 +55,7 @@ func (f *ConnectionFinder) Find(ctx context.Context, hr *helmv2.HelmRelease) (co
 		conn, err = f.connect(hr, id)
 	}
 	if err == nil {
-		if blocked := blocked(f.Clusters, hr, conn); blocked != nil {
+		if blocked := checkReachable(f.Clusters, hr, conn); blocked != nil {
 			return nil, "", blocked
 		}
 		return conn, "", nil
@@ -86,7 +86,7 @@ func (f *ConnectionFinder) Peek(ctx context.Context, hr *helmv2.HelmRelease) (*c
 // Explain returns the obstacle that the cluster does not answer, if that is known, in place of
 // the error of a request to it.
 func (f *ConnectionFinder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err error) error {
-	if blocked := blocked(f.Clusters, hr, conn); blocked != nil {
+	if blocked := checkReachable(f.Clusters, hr, conn); blocked != nil {
 		return blocked
 	}
 	return err

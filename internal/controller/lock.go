@@ -48,8 +48,8 @@ func NewLocks(cached, live client.Reader) *Locks {
 	return &Locks{cached: cached, live: live}
 }
 
-// Served makes Locks read Operations from the cache, which holds them from now on.
-func (l *Locks) Served() { l.served.Store(true) }
+// UseCache makes Locks read Operations from the cache, which holds them from now on.
+func (l *Locks) UseCache() { l.served.Store(true) }
 
 // Observe sets the Operations that Helm must wait for in have.
 func (l *Locks) Observe(ctx context.Context, hr *helmv2.HelmRelease, now time.Time, have *release.Observed) error {

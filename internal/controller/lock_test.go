@@ -46,7 +46,7 @@ func TestHolder(t *testing.T) {
 		"another UID": {cached: reader(), live: reader(&opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-2"}})},
 	} {
 		l := NewLocks(tc.cached, tc.live)
-		l.Served()
+		l.UseCache()
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", Annotations: map[string]string{opsv1alpha1.AnnotationHolder: "op-1"}}}
 		var have release.Observed
 		if err := l.Observe(t.Context(), hr, now, &have); err != nil || (have.LockHolder != nil) != tc.held {

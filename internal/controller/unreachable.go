@@ -22,9 +22,9 @@ const (
 	checkRetry = 30 * time.Second
 )
 
-// blocked returns an obstacle if the cluster of conn does not answer. The next answer enqueues
-// hr. The back-off is for other changes, such as a kubeconfig that is not watched.
-func blocked(clusters *cluster.Connections, hr *helmv2.HelmRelease, conn *cluster.Connection) error {
+// checkReachable returns an obstacle if the cluster of conn does not answer. The next answer
+// enqueues hr. The back-off is for other changes, such as a kubeconfig that is not watched.
+func checkReachable(clusters *cluster.Connections, hr *helmv2.HelmRelease, conn *cluster.Connection) error {
 	if unreachable := clusters.Admit(conn, client.ObjectKeyFromObject(hr)); unreachable != nil {
 		return obstacle(hr, unreachable)
 	}

@@ -41,7 +41,7 @@ func (a *actor) start(ctx context.Context, rec reconciliation) bool {
 		return err == nil && a.attempts.Begin(ctx, rec.key(), info, task)
 	}
 	if release.AppliesDesired(rec.decision.HelmAction()) {
-		a.debouncer.Acted(rec.key())
+		a.debouncer.EndBurst(rec.key())
 	}
 	started := a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
 	if test, _ := rec.decision.Action.(release.Test); started && test.Request != "" {
@@ -64,7 +64,7 @@ func (a *actor) accept(ctx context.Context, rec reconciliation) (reconciliation,
 		return rec, nil
 	}
 	a.memory.With(rec.key(), func(m *memory) { m.accepted = test.Request })
-	rec, err := a.handled(ctx, rec, helmv2.AnnotationTestAt, test.Request)
+	rec, err := a.markHandled(ctx, rec, helmv2.AnnotationTestAt, test.Request)
 	if err != nil && !controller.IsTransient(err) {
 		a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
 	}

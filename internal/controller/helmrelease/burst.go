@@ -20,10 +20,10 @@ type debounceState struct {
 	burst       *release.Debounce
 }
 
-// Changed records that an input changes now.
-func (s *debounceState) Changed(now time.Time) {
+// RecordChange records that an input changes now.
+func (s *debounceState) RecordChange(now time.Time) {
 	if s.tracked {
-		s.burst = extended(s.burst, now)
+		s.burst = extend(s.burst, now)
 	}
 }
 
@@ -33,7 +33,7 @@ func (s *debounceState) Observe(generations [2]int64, now time.Time) {
 		return
 	}
 	if s.tracked {
-		s.burst = extended(s.burst, now)
+		s.burst = extend(s.burst, now)
 	}
 	s.tracked, s.generations = true, generations
 }
@@ -47,10 +47,10 @@ func (s *debounceState) Burst() *release.Debounce {
 	return &found
 }
 
-// Acted ends the burst: later changes start another.
-func (s *debounceState) Acted() { s.burst = nil }
+// EndBurst ends the burst: later changes start another.
+func (s *debounceState) EndBurst() { s.burst = nil }
 
-func extended(b *release.Debounce, now time.Time) *release.Debounce {
+func extend(b *release.Debounce, now time.Time) *release.Debounce {
 	if b.Over(now) {
 		return &release.Debounce{First: now, Last: now}
 	}

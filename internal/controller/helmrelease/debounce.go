@@ -49,12 +49,14 @@ func (d *debouncer) Observe(ctx context.Context, hr *helmv2.HelmRelease) {
 // Changed records a change of obj, which is an input of hr.
 func (d *debouncer) Changed(hr *helmv2.HelmRelease, obj client.Object) {
 	if by := applierOf(obj); by.Known() && by == applierOf(hr) {
-		d.Memory.Update(client.ObjectKeyFromObject(hr), func(s *debounceState) { s.Changed(d.Now()) })
+		d.Memory.Update(client.ObjectKeyFromObject(hr), func(s *debounceState) { s.RecordChange(d.Now()) })
 	}
 }
 
-// Acted ends the burst of changes of a HelmRelease: an action has started.
-func (d *debouncer) Acted(key types.NamespacedName) { d.Memory.Update(key, (*debounceState).Acted) }
+// EndBurst ends the burst of changes of a HelmRelease: an action has started.
+func (d *debouncer) EndBurst(key types.NamespacedName) {
+	d.Memory.Update(key, (*debounceState).EndBurst)
+}
 
 // Burst returns the changes of hr's inputs since the last action; nil if there are none. It reads
 // whether the applier of hr is still applying, if the decision depends on that.

@@ -48,7 +48,7 @@ func TestState(t *testing.T) {
 	start := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return start.Add(d) }
 	var b debounceState
-	b.Changed(at(0))
+	b.RecordChange(at(0))
 	if b.Burst() != nil {
 		t.Error("an input of a HelmRelease that was never observed has changed")
 	}
@@ -57,17 +57,17 @@ func TestState(t *testing.T) {
 		t.Error("what is observed first has changed")
 	}
 	b.Observe([2]int64{2, 1}, at(time.Second))
-	b.Changed(at(2 * time.Second))
+	b.RecordChange(at(2 * time.Second))
 	b.Observe([2]int64{2, 1}, at(3*time.Second))
 	b.Observe([2]int64{2, 2}, at(3*time.Second))
 	if got := b.Burst(); got == nil || *got != (release.Debounce{First: at(time.Second), Last: at(3 * time.Second)}) {
 		t.Errorf("three changes make the burst %+v", got)
 	}
-	b.Changed(at(time.Minute))
+	b.RecordChange(at(time.Minute))
 	if got := b.Burst(); got == nil || got.First != at(time.Minute) {
 		t.Errorf("a change much later belongs to the burst %+v", got)
 	}
-	b.Acted()
+	b.EndBurst()
 	if got := b.Burst(); got != nil {
 		t.Errorf("%+v is left when it was acted upon", got)
 	}
@@ -129,11 +129,11 @@ func TestForeignInputsAreForgotten(t *testing.T) {
 	d := &debouncer{Memory: &memory, Now: time.Now}
 	memory.With(key, func(s *debounceState) {
 		s.Observe([2]int64{1, 1}, time.Now())
-		s.Changed(time.Now())
+		s.RecordChange(time.Now())
 	})
 	d.Observe(t.Context(), &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 	memory.With(key, func(s *debounceState) {
-		if s.Changed(time.Now()); s.Burst() != nil {
+		if s.RecordChange(time.Now()); s.Burst() != nil {
 			t.Errorf("remembered is %+v", s)
 		}
 	})

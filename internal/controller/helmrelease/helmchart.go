@@ -106,7 +106,7 @@ func (m *helmChartMaker) isApplied(ctx context.Context, want *sourcev1.HelmChart
 		if apierrors.IsNotFound(err) {
 			return false, nil
 		}
-		return false, unapplied(want, err)
+		return false, notApplied(want, err)
 	}
 	// Users may suspend a HelmChart.
 	have.Spec.Suspend = want.Spec.Suspend
@@ -124,7 +124,7 @@ func (m *helmChartMaker) isApplied(ctx context.Context, want *sourcev1.HelmChart
 func (m *helmChartMaker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) error {
 	unlock, err := m.writing.lock(ctx, client.ObjectKeyFromObject(want))
 	if err != nil {
-		return unapplied(want, err)
+		return notApplied(want, err)
 	}
 	defer unlock()
 	have := &sourcev1.HelmChart{}
@@ -132,7 +132,7 @@ func (m *helmChartMaker) put(ctx context.Context, hr *helmv2.HelmRelease, want *
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
-		return unapplied(want, err)
+		return notApplied(want, err)
 	default:
 		if err := m.checkOwner(ctx, hr, have); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (m *helmChartMaker) put(ctx context.Context, hr *helmv2.HelmRelease, want *
 		want.ResourceVersion = have.ResourceVersion
 	}
 	if err := m.apply(ctx, want); err != nil {
-		blocked := unapplied(want, err)
+		blocked := notApplied(want, err)
 		if !apierrors.IsConflict(err) && !controller.IsTransient(err) {
 			controller.Emit(m.Events, hr, status.HelmChartFailed(blocked.Message))
 		}
@@ -191,7 +191,7 @@ func (m *helmChartMaker) checkOwner(ctx context.Context, hr *helmv2.HelmRelease,
 		return nil
 	}
 	if err != nil {
-		return unapplied(chart, fmt.Errorf("it belongs to HelmRelease '%s', which could not be read: %w", owner, err))
+		return notApplied(chart, fmt.Errorf("it belongs to HelmRelease '%s', which could not be read: %w", owner, err))
 	}
 	key := client.ObjectKeyFromObject(chart)
 	if other.Status.HelmChart != key.String() && (!other.HasChartTemplate() || inputs.HelmChartKey(other) != key) {
@@ -214,7 +214,7 @@ func ownerOf(chart *sourcev1.HelmChart) types.NamespacedName {
 	return owner
 }
 
-func unapplied(chart *sourcev1.HelmChart, err error) *release.Blocked {
+func notApplied(chart *sourcev1.HelmChart, err error) *release.Blocked {
 	return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not apply HelmChart '%s'", client.ObjectKeyFromObject(chart))
 }
 

@@ -158,7 +158,7 @@ func TestRefusalIsRemembered(t *testing.T) {
 	if _, err := r.publisher.publishOutcome(t.Context(), hr, outcome); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := r.desired(t.Context(), reconciliation{read: hr, hr: hr})
+	rec, err := r.withDesired(t.Context(), reconciliation{read: hr, hr: hr})
 	if err != nil || rec.in.Observed.Oversized == nil {
 		t.Errorf("observed is %+v, %v", rec.in.Observed, err)
 	}
@@ -188,7 +188,7 @@ func TestDebounceEndsWithAnAction(t *testing.T) {
 	hr, now := current(t, r), time.Now()
 	r.memory.With(key, func(m *memory) {
 		m.debounce.Observe([2]int64{1, 1}, now)
-		m.debounce.Changed(now)
+		m.debounce.RecordChange(now)
 	})
 	rec, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr})
 	if err != nil || rec.in.Observed.Debounce == nil {

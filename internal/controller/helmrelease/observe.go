@@ -85,7 +85,7 @@ func (o *observation) read(in release.Input, fact release.Fact) (release.Input, 
 	case release.FactTarget:
 		have.Target, err = o.target(in)
 	case release.FactPreserved:
-		have.PreservedDigest, err = o.preserved(in)
+		have.PreservedDigest, err = o.preservedDigest(in)
 	case release.FactHealth:
 		have.Health, err = o.health(in)
 	case release.FactDrift:
@@ -116,7 +116,7 @@ func (e *environment) connect(ctx context.Context, rec reconciliation) (conn *cl
 
 // unread returns the obstacle for the error of a read by the connection of the release.
 func (o *observation) unread(err error, format string, args ...any) error {
-	return o.connections.Denied(o.ctx, o.rec.hr, release.BlockedBy(helmv2.ReasonStateError, err, format, args...))
+	return o.connections.ExplainDenial(o.ctx, o.rec.hr, release.BlockedBy(helmv2.ReasonStateError, err, format, args...))
 }
 
 // revisions returns in with the stored revisions and the other HelmReleases that request or created the
@@ -175,7 +175,7 @@ func (o *observation) revision(in release.Input) (release.Input, error) {
 	return in.WithRevision(version, found), nil
 }
 
-func (o *observation) preserved(in release.Input) (digest string, err error) {
+func (o *observation) preservedDigest(in release.Input) (digest string, err error) {
 	values := o.rec.want.Values
 	if values == nil {
 		return "", nil

@@ -206,7 +206,7 @@ func TestUnreadableProofBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	hr := current(t, r)
-	rec, err := r.desired(t.Context(), reconciliation{read: hr, hr: hr})
+	rec, err := r.withDesired(t.Context(), reconciliation{read: hr, hr: hr})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,5 +90,5 @@ func (r *Reconciler) assessPlan(ctx context.Context, rec reconciliation) (reconc
 	if _, requested := release.PlanRequested(rec.in); !requested {
 		return rec, nil
 	}
-	return r.handled(ctx, rec, v1alpha1.AnnotationPlan, rec.in.Desired.Requests.Plan)
+	return r.markHandled(ctx, rec, v1alpha1.AnnotationPlan, rec.in.Desired.Requests.Plan)
 }

@@ -63,7 +63,7 @@ func (p *publisher) publishCarriedOut(ctx context.Context, hr *helmv2.HelmReleas
 func (p *publisher) noteOutcome(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {
-		m.refused(o)
+		m.recordRefusal(o)
 		if o.PlanVoid {
 			m.void = release.PlanOf(o.Action).Digest
 		}

@@ -90,7 +90,7 @@ func (r *Reconciler) advance(ctx context.Context, rec reconciliation) (ctrl.Resu
 	if outcome, ended := r.actor.takeOutcome(rec.hr); ended {
 		return r.publisher.publishOutcome(ctx, rec.hr, outcome)
 	}
-	rec, err := r.desired(ctx, rec)
+	rec, err := r.withDesired(ctx, rec)
 	if err != nil {
 		return r.block(ctx, rec, err)
 	}
@@ -118,10 +118,10 @@ func (r *Reconciler) advance(ctx context.Context, rec reconciliation) (ctrl.Resu
 	return r.settle(ctx, rec)
 }
 
-// desired returns rec with the desired state, and with the observed state that needs no reads: the last
-// record that was too large, the last time in sync, and the Operations that hold the lock or wait for
-// it.
-func (r *Reconciler) desired(ctx context.Context, rec reconciliation) (reconciliation, error) {
+// withDesired returns rec with the desired state, and with the observed state that needs no reads:
+// the last record that was too large, the last time in sync, and the Operations that hold the lock
+// or wait for it.
+func (r *Reconciler) withDesired(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := r.inputs.read(ctx, rec)
 	if err != nil {
 		return rec, err
@@ -151,7 +151,7 @@ func (r *Reconciler) explain(rec reconciliation, err error) error {
 // rehearse reports the decision or the obstacle. Nothing is stored, so that no release counts as in
 // sync without being observed.
 func (r *Reconciler) rehearse(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
-	rec, err := r.desired(ctx, rec)
+	rec, err := r.withDesired(ctx, rec)
 	if err == nil {
 		// The controller that leads computes the plan that a user requests.
 		rec.in.Desired.Requests.Plan = ""

@@ -48,9 +48,9 @@ func (rec reconciliation) withHelmChart(name string) reconciliation {
 	return rec
 }
 
-// handled records a request by annotation as handled, and returns rec with the HelmRelease as
+// markHandled records a request by annotation as handled, and returns rec with the HelmRelease as
 // written.
-func (e *environment) handled(ctx context.Context, rec reconciliation, annotation, token string) (reconciliation, error) {
+func (e *environment) markHandled(ctx context.Context, rec reconciliation, annotation, token string) (reconciliation, error) {
 	written := rec.read.DeepCopy()
 	written.Annotations[helmv2.AnnotationHandled] = release.WithHandled(rec.read.Annotations, annotation, token)
 	patch := client.MergeFromWithOptions(rec.read, client.MergeFromWithOptimisticLock{})

@@ -52,7 +52,7 @@ func renderError(err error) release.ObjectError {
 // renderings returns the record of the renderings of the newest revision with the present identity:
 // templates can read the objects that the identity may read.
 func (c *comparer) renderings(rec reconciliation, newest *release.Revision, now time.Time) (last release.Renderings) {
-	revision, inputs := rendered(rec, newest)
+	revision, inputs := renderingKeys(rec, newest)
 	c.memory.With(rec.key(), func(m *memory) {
 		last = m.renderings.Begin(revision, inputs, now)
 		m.renderings = last
@@ -61,8 +61,8 @@ func (c *comparer) renderings(rec reconciliation, newest *release.Revision, now 
 	return last
 }
 
-// rendered returns the keys of the renderings of a revision, and of its chart and values.
-func rendered(rec reconciliation, newest *release.Revision) (revision, inputs string) {
+// renderingKeys returns the keys of the renderings of a revision, and of its chart and values.
+func renderingKeys(rec reconciliation, newest *release.Revision) (revision, inputs string) {
 	return comparedRevision(rec.hr, rec.conn, newest), newest.ChartName + "@" + newest.ChartVersion + " " + newest.ConfigDigest
 }
 
@@ -97,7 +97,7 @@ func (c *comparer) render(ctx context.Context, rec reconciliation, newest *relea
 // result is dropped if another revision, or other inputs, are compared by then.
 func (c *comparer) rendering(ctx context.Context, rec reconciliation, newest *release.Revision) attempt.Aside {
 	key, conn, version, job := rec.key(), rec.conn, newest.Version, c.job(rec, nil)
-	revision, inputs := rendered(rec, newest)
+	revision, inputs := renderingKeys(rec, newest)
 	upgrades, log := rec.want.Policy.Drift == helmv2.DriftDetectionEnabled, ctrl.LoggerFrom(ctx)
 	var result release.RenderResult
 	work := attempt.Aside{

@@ -83,9 +83,9 @@ func sameJSON(a, b helmv2.HelmReleaseStatus) bool {
 	return err == nil && otherErr == nil && bytes.Equal(left, right)
 }
 
-// refused records that a release was refused for its size, or that it was stored since. After a
-// restart, each such release costs one action.
-func (m *memory) refused(o release.Outcome) {
+// recordRefusal records that a release was refused for its size, or that it was stored since. After
+// a restart, each such release costs one action.
+func (m *memory) recordRefusal(o release.Outcome) {
 	switch {
 	case o.Oversized():
 		m.refusal = status.SizeExceeded(o)

@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 		{"something was made since", stored, false},
 		{"a refusal is remembered", refused, true},
 	} {
-		m.refused(tc.o)
+		m.recordRefusal(tc.o)
 		if got := m.refusal; (got != nil) != tc.held {
 			t.Errorf("%d: %s: %+v", i, tc.reason, got)
 		}

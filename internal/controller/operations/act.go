@@ -144,7 +144,7 @@ func (a *actor) patchJob(ctx context.Context, rec reconciliation, name, uid, fie
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{%s}}`, uid, field)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.op.Namespace, Name: name}}
-	return a.observer.cleared(ctx, rec, as.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), controller.FieldOwner))
+	return a.observer.clearError(ctx, rec, as.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), controller.FieldOwner))
 }
 
 // uidOf returns the UID of a Job that the Operation has made.
@@ -175,7 +175,7 @@ func (a *actor) remove(ctx context.Context, rec reconciliation, object client.Ob
 		return err
 	}
 	err = as.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return a.observer.cleared(ctx, rec, client.IgnoreNotFound(err))
+	return a.observer.clearError(ctx, rec, client.IgnoreNotFound(err))
 }
 
 func (a *actor) expire(ctx context.Context, rec reconciliation, do operation.Expire) error {

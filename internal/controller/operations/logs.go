@@ -97,7 +97,7 @@ func (o *observer) clear(ctx context.Context, rec reconciliation, err error) str
 	}
 	secrets := rec.secrets
 	if secrets == nil {
-		stored, unread := o.stored(ctx, rec, operation.Revision(rec.in))
+		stored, unread := o.readRecord(ctx, rec, operation.Revision(rec.in))
 		if unread != nil {
 			return withoutText(err)
 		}
@@ -126,8 +126,8 @@ func (e clearedError) Error() string { return e.text }
 // Unwrap returns the error to classify. Its message must not be shown.
 func (e clearedError) Unwrap() error { return e.cause }
 
-// cleared returns an error whose message contains no secrets.
-func (o *observer) cleared(ctx context.Context, rec reconciliation, err error) error {
+// clearError returns an error without the secrets in its message.
+func (o *observer) clearError(ctx context.Context, rec reconciliation, err error) error {
 	if err == nil || !answered(err) {
 		return err
 	}
@@ -142,7 +142,7 @@ func (o *observer) secrets(ctx context.Context, rec reconciliation, pod *corev1.
 	if err != nil {
 		return nil, err
 	}
-	stored, err := o.stored(ctx, rec, operation.Revision(rec.in))
+	stored, err := o.readRecord(ctx, rec, operation.Revision(rec.in))
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (reco
 	if op.Status.Phase.Final() {
 		return o.leftovers(ctx, rec)
 	}
-	if rec, err = o.recorded(ctx, rec); err != nil {
+	if rec, err = o.readRunningJob(ctx, rec); err != nil {
 		return rec, err
 	}
 	if rec, err = o.prepare(ctx, rec); err != nil {
@@ -98,9 +98,9 @@ func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconcili
 	return rec, nil
 }
 
-// recorded reads the running Job past the cache if the cache does not contain it. The cache may
-// be stale, or the label of the Job was removed.
-func (o *observer) recorded(ctx context.Context, rec reconciliation) (reconciliation, error) {
+// readRunningJob reads the running Job past the cache if the cache does not contain it. The cache
+// may be stale, or the label of the Job was removed.
+func (o *observer) readRunningJob(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	run := running(rec.op)
 	if run == nil || slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
 		return rec, nil
@@ -160,7 +160,7 @@ func obstacle(err error) *operation.Problem {
 // pending returns whether Helm runs outside of this controller, for the last time before the Job
 // runs. An unreadable record counts as pending.
 func (o *observer) pending(ctx context.Context, rec reconciliation) string {
-	stored, err := o.stored(ctx, rec, -1)
+	stored, err := o.readRecord(ctx, rec, -1)
 	if err != nil {
 		return "the record of the release cannot be read: " + err.Error()
 	}
@@ -169,7 +169,7 @@ func (o *observer) pending(ctx context.Context, rec reconciliation) string {
 
 // makePlan returns rec with the plan of the next hook, or with the problem that prevents one.
 func (o *observer) makePlan(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	stored, err := o.stored(ctx, rec, operation.Revision(rec.in))
+	stored, err := o.readRecord(ctx, rec, operation.Revision(rec.in))
 	if err != nil {
 		return rec, err
 	}

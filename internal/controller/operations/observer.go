@@ -66,8 +66,8 @@ func (o *observer) identity(rec reconciliation) func(context.Context) (*identity
 	}
 }
 
-// stored reads the record of the release with the impersonated identity.
-func (o *observer) stored(ctx context.Context, rec reconciliation, revision int) (helm.Stored, error) {
+// readRecord reads the record of the release with the impersonated identity.
+func (o *observer) readRecord(ctx context.Context, rec reconciliation, revision int) (helm.Stored, error) {
 	as, err := rec.identity(ctx)
 	if err != nil {
 		return helm.Stored{}, err

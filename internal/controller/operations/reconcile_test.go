@@ -151,7 +151,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 		t.Fatal(err)
 	}
 	locks := controller.NewLocks(b.c, b.c)
-	locks.Served()
+	locks.UseCache()
 	b.r = newReconciler(
 		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, enqueue: func(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }},
 		controller.Options{Metrics: m, OperationTimeout: time.Hour, Now: benchNow},

@@ -79,7 +79,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enque
 			if err := r.setup(ctx, mgr, o.Concurrent, o.NewQueue); err != nil {
 				return err
 			}
-			shared.Locks.Served()
+			shared.Locks.UseCache()
 			if o.OperationsServed != nil {
 				o.OperationsServed()
 			}

@@ -44,7 +44,7 @@ func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, concurrent int
 		Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.operationOf)).
 		Watches(&helmv2.HelmRelease{}, handler.EnqueueRequestsFromMapFunc(r.active), builder.WithPredicates(releaseChanged{})).
-		Watches(&opsv1alpha1.Operation{}, r.ended()).
+		Watches(&opsv1alpha1.Operation{}, r.enqueueWaiting()).
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true), NewQueue: queue,
 			// HelmReleases do not depend on Operations. The starter has checked that the kinds
@@ -106,9 +106,9 @@ func (releaseChanged) Update(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Status.History, after.Status.History)
 }
 
-// ended enqueues the objects that wait for the end of an Operation: other Operations, and the
-// HelmReleases that name it as their holder.
-func (r *Reconciler) ended() handler.EventHandler {
+// enqueueWaiting enqueues the objects that wait for the end of an Operation: other Operations, and
+// the HelmReleases that name it as their holder.
+func (r *Reconciler) enqueueWaiting() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(ctx context.Context, op client.Object, q queue) {
 		if hr, waited := r.locks.Leave(op.GetUID()); waited {

@@ -131,7 +131,7 @@ func (o *Objects) find(ctx context.Context, user string, kinds []schema.GroupKin
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	for _, kind := range served(conn, kinds) {
+	for _, kind := range servedKinds(conn, kinds) {
 		m, err := mapping(conn, kind)
 		if err != nil || m.Scope.Name() != apimeta.RESTScopeNameNamespace {
 			continue
@@ -143,9 +143,9 @@ func (o *Objects) find(ctx context.Context, user string, kinds []schema.GroupKin
 	return schema.GroupKind{}, false
 }
 
-// served returns the kinds that the server serves, each in one version. It reads discovery as a
-// whole: the mapper would send a request for each kind that is not served.
-func served(conn *cluster.Connection, kinds []schema.GroupKind) []schema.GroupVersionKind {
+// servedKinds returns the kinds that the server serves, each in one version. It reads discovery as
+// a whole: the mapper would send a request for each kind that is not served.
+func servedKinds(conn *cluster.Connection, kinds []schema.GroupKind) []schema.GroupVersionKind {
 	_, apis, err := conn.Capabilities()
 	if len(apis) == 0 && err != nil {
 		return nil

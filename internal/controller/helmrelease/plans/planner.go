@@ -246,7 +246,7 @@ func (p *Planner) known(hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
 	if !found {
 		return nil, nil //nolint:nilnil // see above
 	}
-	return owned(plan, hr)
+	return checkOwner(plan, hr)
 }
 
 // read returns the plan of a HelmRelease from the API server; nil if there is none.
@@ -259,12 +259,12 @@ func (p *Planner) read(ctx context.Context, hr *helmv2.HelmRelease) (*v1alpha1.R
 	if err != nil {
 		return nil, err
 	}
-	return owned(plan, hr)
+	return checkOwner(plan, hr)
 }
 
-// owned returns a plan if it belongs to a HelmRelease. The plan of a former HelmRelease of the same name
-// is about to be deleted.
-func owned(plan *v1alpha1.ReleasePlan, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
+// checkOwner returns a plan if it belongs to a HelmRelease. The plan of a former HelmRelease of the
+// same name is about to be deleted.
+func checkOwner(plan *v1alpha1.ReleasePlan, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
 	if !metav1.IsControlledBy(plan, hr) {
 		return nil, fmt.Errorf("ReleasePlan %s/%s does not belong to the HelmRelease of its name", plan.Namespace, plan.Name)
 	}

@@ -85,8 +85,8 @@ func (f Finding) isProblem() bool {
 	return f.Result == WouldStall || f.Result == WouldRefuse || f.Result == WouldBlock
 }
 
-// Decided returns the finding of a decision.
-func Decided(in release.Input, d release.Decision) Finding {
+// DecisionFinding returns the finding of a decision.
+func DecisionFinding(in release.Input, d release.Decision) Finding {
 	f := Finding{Rule: d.Rule, Why: d.Why}
 	switch a := d.Action.(type) {
 	case release.Install:
@@ -144,8 +144,8 @@ func waits(w release.Wait) (result Result, reason string) {
 	return WouldWait, w.Obstacle
 }
 
-// Blocked returns the finding of an obstacle.
-func Blocked(b *release.Blocked) Finding {
+// ObstacleFinding returns the finding of an obstacle.
+func ObstacleFinding(b *release.Blocked) Finding {
 	f := Finding{Result: WouldBlock, Reason: b.Reason, Why: b.Message}
 	switch {
 	case b.Progressing, b.Brief:

@@ -22,7 +22,7 @@ import (
 func TestResults(t *testing.T) {
 	t.Parallel()
 	decided := func(rule release.Rule, a release.Action) Finding {
-		return Decided(release.Input{}, release.Decision{Rule: rule, Action: a, Why: "reason"})
+		return DecisionFinding(release.Input{}, release.Decision{Rule: rule, Action: a, Why: "reason"})
 	}
 	for name, tc := range map[string]struct {
 		finding Finding
@@ -50,11 +50,11 @@ func TestResults(t *testing.T) {
 		"Approval":    {decided(release.RuleAwaitingApproval, release.ComputePlan{}), WouldHold, "Normal", "until the policy"},
 		"Stall":       {decided(release.RuleRetriesExhausted, release.Stall{Reason: "RetriesExceeded"}), WouldStall, "Warning", "until its spec"},
 		"Refused":     {decided(release.RulePolicyRefused, release.Stall{Reason: helmv2.ReasonPolicyRefused}), WouldRefuse, "Warning", "until its spec"},
-		"Blocked":     {Blocked(&release.Blocked{Reason: "R", Message: "reason"}), WouldBlock, "Warning", "until the cause"},
-		"Terminal":    {Blocked(&release.Blocked{Terminal: true, Message: "reason"}), WouldStall, "Warning", "until its spec"},
-		"Quiet":       {Blocked(&release.Blocked{Quiet: true, Message: "reason"}), WouldWait, "Normal", "while it waits"},
-		"Downloading": {Blocked(&release.Blocked{Progressing: true}), InProgress, "", ""},
-		"Moment":      {Blocked(&release.Blocked{Brief: true}), InProgress, "", ""},
+		"Blocked":     {ObstacleFinding(&release.Blocked{Reason: "R", Message: "reason"}), WouldBlock, "Warning", "until the cause"},
+		"Terminal":    {ObstacleFinding(&release.Blocked{Terminal: true, Message: "reason"}), WouldStall, "Warning", "until its spec"},
+		"Quiet":       {ObstacleFinding(&release.Blocked{Quiet: true, Message: "reason"}), WouldWait, "Normal", "while it waits"},
+		"Downloading": {ObstacleFinding(&release.Blocked{Progressing: true}), InProgress, "", ""},
+		"Moment":      {ObstacleFinding(&release.Blocked{Brief: true}), InProgress, "", ""},
 	} {
 		f := tc.finding
 		if f.Result != tc.want || f.isReported() != (tc.event != "") {
@@ -70,7 +70,7 @@ func TestResults(t *testing.T) {
 func TestNews(t *testing.T) {
 	t.Parallel()
 	upgrade := func(version, why string) Finding {
-		return Decided(release.Input{Desired: release.Desired{Chart: release.Chart{Name: "c", Version: version}}},
+		return DecisionFinding(release.Input{Desired: release.Desired{Chart: release.Chart{Name: "c", Version: version}}},
 			release.Decision{Rule: release.RuleOutOfSync, Action: release.Upgrade{}, Why: why})
 	}
 	for name, tc := range map[string]struct {

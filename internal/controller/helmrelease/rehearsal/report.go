@@ -59,7 +59,7 @@ func NewReporter(events record.EventRecorder, metrics Metrics, now func() time.T
 
 // Decided reports a decision, and returns the pause before the next observation.
 func (r *Reporter) Decided(ctx context.Context, hr *helmv2.HelmRelease, in release.Input, d release.Decision) time.Duration {
-	return r.report(ctx, hr, Decided(in, d))
+	return r.report(ctx, hr, DecisionFinding(in, d))
 }
 
 // Blocked reports an obstacle, and returns the pause before the next observation.
@@ -68,7 +68,7 @@ func (r *Reporter) Blocked(ctx context.Context, hr *helmv2.HelmRelease, err erro
 	if !errors.As(err, &b) {
 		b = release.BlockedBy(helmv2.ReasonStateError, err, "The release cannot be observed")
 	}
-	return r.report(ctx, hr, Blocked(b))
+	return r.report(ctx, hr, ObstacleFinding(b))
 }
 
 // Forget drops the state of a HelmRelease that no longer exists.
@@ -81,7 +81,7 @@ func (r *Reporter) Forget(key types.NamespacedName) {
 // report updates the metric. It writes a log line if the finding has changed, and sends an event if
 // something would be done, refused or stalled that was not before.
 func (r *Reporter) report(ctx context.Context, hr *helmv2.HelmRelease, f Finding) time.Duration {
-	f, before := r.settled(hr, f)
+	f, before := r.settle(hr, f)
 	r.metrics.Observed(client.ObjectKeyFromObject(hr), string(f.Result))
 	if f.Result == InProgress {
 		return settle
@@ -95,9 +95,9 @@ func (r *Reporter) report(ctx context.Context, hr *helmv2.HelmRelease, f Finding
 	return pause(hr, f)
 }
 
-// settled returns f, or InProgress while the controller that leads works on the release: f would be
+// settle returns f, or InProgress while the controller that leads works on the release: f would be
 // outdated at its end. before is the finding before.
-func (r *Reporter) settled(hr *helmv2.HelmRelease, f Finding) (now, before Finding) {
+func (r *Reporter) settle(hr *helmv2.HelmRelease, f Finding) (now, before Finding) {
 	key := client.ObjectKeyFromObject(hr)
 	r.mu.Lock()
 	defer r.mu.Unlock()

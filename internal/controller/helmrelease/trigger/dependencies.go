@@ -60,7 +60,7 @@ func (h *Handlers) enqueueDeleted(ctx context.Context, hr *helmv2.HelmRelease, q
 // enqueueDependents enqueues the HelmReleases that depend on hr: all if hr has become ready, or
 // else those that wait and have an expression, which may refer to any field.
 func (h *Handlers) enqueueDependents(ctx context.Context, hr *helmv2.HelmRelease, becameReady bool, q queue) {
-	for _, user := range h.indexed(ctx, controller.IndexDependency, client.ObjectKeyFromObject(hr).String()) {
+	for _, user := range h.listByIndex(ctx, controller.IndexDependency, client.ObjectKeyFromObject(hr).String()) {
 		if becameReady || hasExpression(&user) && !isReady(&user) {
 			q.Add(request(&user))
 		}

@@ -31,8 +31,8 @@ type Handlers struct {
 	ResetBackoff func(key types.NamespacedName)
 }
 
-// indexed returns every HelmRelease that an index has under key.
-func (h *Handlers) indexed(ctx context.Context, index, key string) []helmv2.HelmRelease {
+// listByIndex returns every HelmRelease that an index has under key.
+func (h *Handlers) listByIndex(ctx context.Context, index, key string) []helmv2.HelmRelease {
 	var users helmv2.HelmReleaseList
 	if err := h.Client.List(ctx, &users, client.MatchingFields{index: key}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the HelmReleases that use an object", "index", index, "object", key)

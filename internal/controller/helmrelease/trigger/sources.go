@@ -21,7 +21,7 @@ import (
 // revision.
 func (h *Handlers) Sources(kind string) handler.EventHandler {
 	enqueue := func(ctx context.Context, obj client.Object, exists bool, q queue) {
-		for _, hr := range h.indexed(ctx, controller.IndexSource, kind+"/"+client.ObjectKeyFromObject(obj).String()) {
+		for _, hr := range h.listByIndex(ctx, controller.IndexSource, kind+"/"+client.ObjectKeyFromObject(obj).String()) {
 			if !exists || !isAttempted(&hr, obj) {
 				q.Add(request(&hr))
 			}

@@ -19,7 +19,7 @@ const configDelay = time.Second
 // Values enqueues the HelmReleases that an index has for a ConfigMap or Secret, after configDelay.
 func (h *Handlers) Values(index string) handler.EventHandler {
 	enqueue := func(ctx context.Context, obj client.Object, changed bool, q queue) {
-		for _, hr := range h.indexed(ctx, index, client.ObjectKeyFromObject(obj).String()) {
+		for _, hr := range h.listByIndex(ctx, index, client.ObjectKeyFromObject(obj).String()) {
 			if changed {
 				h.Changed(&hr, obj)
 			}
