@@ -157,6 +157,9 @@ func (c *Controller) observed() (args []string, metrics string) {
 	return append(slices.Clone(c.args), "--metrics-addr="+metrics), metrics
 }
 
+// scrapeTimeout is the timeout of a scrape of a controller.
+const scrapeTimeout = 5 * time.Second
+
 // scrape returns the metrics of a process, whose address may have port 0.
 func scrape(ctx context.Context, pid int, address string) (Metrics, error) {
 	host, port, err := net.SplitHostPort(address)
@@ -166,6 +169,8 @@ func scrape(ctx context.Context, pid int, address string) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+	defer cancel()
 	return Scrape(ctx, http.DefaultClient, "http://"+address+"/metrics")
 }
 

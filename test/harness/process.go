@@ -13,11 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// scrapeTimeout is the timeout of a scrape.
-const scrapeTimeout = 5 * time.Second
 
 // FreeAddress returns an address of the loopback interface with a port that is free at the moment.
 // Another process may take it before it is used. Controller.Address has no such gap.
@@ -34,8 +30,6 @@ type Metrics map[string]float64
 
 // Scrape returns the metrics of a server with a URL such as http://127.0.0.1:8080/metrics.
 func Scrape(ctx context.Context, c *http.Client, url string) (Metrics, error) {
-	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err

@@ -99,11 +99,10 @@ func (c *chaos) alive() error {
 func (c *chaos) leader(ctx context.Context, before string) (holder string, err error) {
 	err = wait.PollUntilContextTimeout(ctx, pollEvery, c.limits.step, true, func(ctx context.Context) (bool, error) {
 		lease := &coordinationv1.Lease{}
-		err := c.Env.Client.Get(ctx, client.ObjectKey{Namespace: replicasNamespace, Name: leaseName}, lease)
-		if err != nil || lease.Spec.HolderIdentity == nil {
-			return false, nil //nolint:nilerr // the API server may be away
+		key := client.ObjectKey{Namespace: replicasNamespace, Name: leaseName}
+		if c.Env.Client.Get(ctx, key, lease) == nil && lease.Spec.HolderIdentity != nil {
+			holder = *lease.Spec.HolderIdentity
 		}
-		holder = *lease.Spec.HolderIdentity
 		return holder != "" && holder != before, nil
 	})
 	if err != nil {

@@ -89,16 +89,18 @@ func (w *World) Keep(name string, content []byte) error {
 
 // Start starts a control plane and the controller. The options that the settings determine are
 // filled in.
-func (w *World) Start(ctx context.Context, o harness.Options) (err error) {
+func (w *World) Start(ctx context.Context, o harness.Options) error {
 	o.Dir, o.ClusterBin, o.Progress = w.Dir, w.settings.bin, Say
 	if o.Controller == "" {
 		o.Controller = w.settings.Controller
 	}
 	o.ControllerArgs = append(o.ControllerArgs, strings.Fields(w.settings.Args)...)
-	if w.Env, err = harness.Start(ctx, o); err == nil {
-		w.Logs = append(w.Logs, w.Env.Controller.LogPath)
+	env, err := harness.Start(ctx, o)
+	if err != nil {
+		return err
 	}
-	return err
+	w.Env, w.Logs = env, append(w.Logs, env.Controller.LogPath)
+	return nil
 }
 
 // OnStop has a function called at the end, after the environment was stopped: a controller ends in
