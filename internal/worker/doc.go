@@ -48,7 +48,8 @@
 //
 //	pool.go      Pool: the queue of calls and the processes
 //	idle.go      processes between two calls, and the thread that starts processes
-//	options.go   Options, Share: the memory of a container, and when a process is replaced
+//	memory.go    Share: how the memory of a container is divided among the processes
+//	options.go   Options, and when a process is replaced
 //	call.go      one call, seen by the parent process
 //	process.go   one process, seen by its parent
 //	death.go     why a process died, from its exit status
