@@ -4,14 +4,17 @@
 package storage
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 // largeRelease is a revision of a chart with 60 files of 4 KiB, which renders to
@@ -55,7 +58,7 @@ func BenchmarkParseRecord(b *testing.B) {
 	raw, _ := largeRecord(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parseRecord(raw); err != nil {
+		if _, _, err := parseRecord(raw, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -66,9 +69,11 @@ func BenchmarkReadRevision(b *testing.B) {
 	secret := &corev1.Secret{Data: map[string][]byte{dataKey: data}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := readRelease(secret, nil); err != nil {
+		c, err := decode(nil, "prod", secret)
+		if err != nil {
 			b.Fatal(err)
 		}
+		c.revision(nil)
 	}
 }
 
@@ -80,4 +85,48 @@ func BenchmarkObservationDigest(b *testing.B) {
 			b.Fatal("no digest")
 		}
 	}
+}
+
+// BenchmarkRevisions is about ten revisions of a chart of 2 MB. History reads them as after a restart.
+// Upgrade does what Helm's upgrade does with its storage, without the creation.
+func BenchmarkRevisions(b *testing.B) {
+	clients := fake.NewClientset()
+	api := fakeSecrets{clients.CoreV1().Secrets("prod")}
+	d := openDriver(b.Context(), api, "prod", "app", time.Now)
+	for version := 1; version <= 10; version++ {
+		rls := large(800)
+		rls.Version, rls.Info.Status = version, helmrelease.StatusSuperseded
+		if version == 10 {
+			rls.Info.Status = helmrelease.StatusDeployed
+		}
+		if err := d.Create(Key("app", version), rls); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("History", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			h := &historyReader{ctx: b.Context(), api: api, target: target()}
+			if all, err := h.revisions(); err != nil || len(all) != 10 {
+				b.Fatal(all, err)
+			}
+		}
+	})
+	b.Run("Upgrade", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			d := openDriver(b.Context(), api, "prod", "app", time.Now)
+			all, err := d.Query(map[string]string{"name": "app", "owner": "helm"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := d.Update(Key("app", 10), all[0]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func openDriver(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *Driver {
+	return &Driver{secretStore: newSecretStore(ctx, api, namespace, release, now), cache: &readCache{}}
 }

@@ -74,9 +74,9 @@ func unpack(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("its data cannot be decompressed")
 	}
-	// The last bytes hold the size, modulo 2^32. They may be wrong.
-	const plausible = 16
-	size := min(int(binary.LittleEndian.Uint32(stream[len(stream)-4:])), plausible*len(stream), maxUnpacked)
+	// The last bytes hold the size, modulo 2^32. They may be wrong: a record that really decompresses
+	// to the limit costs as much.
+	size := min(int(binary.LittleEndian.Uint32(stream[len(stream)-4:])), maxUnpacked)
 	raw := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	if _, err = raw.ReadFrom(io.LimitReader(r, maxUnpacked+1)); err != nil {
 		return nil, errors.New("its data cannot be decompressed")

@@ -23,5 +23,6 @@
 //	digest.go       digests of revisions, for snapshots of Pintle and of helm-controller
 //	compression.go  compression of records
 //	record.go       a record as its metadata describes it, and the labels and attempts of records
-//	json.go         the JSON of records, and the fields that only newer versions of Helm know
+//	content.go      a record in full: the one way from a Secret to a revision
+//	json.go         the JSON of records that are written
 package storage

@@ -224,16 +224,15 @@ func (d *Driver) ListRevisions(ctx context.Context) ([]release.Revision, error) 
 		return revisions, nil
 	}
 	secret, err := d.api.get(ctx, all[0].Name)
+	if apierrors.IsNotFound(err) {
+		return revisions, nil
+	}
 	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return revisions, nil
-		}
 		return nil, fmt.Errorf("read Secret %s/%s: %w", d.namespace, all[0].Name, err)
 	}
 	// A record that cannot be read proves nothing.
-	if f, _, unreadable := readRelease(secret, nil); unreadable == nil {
-		revisions[0] = f.revision
-		revisions[0].Sealed = d.key.verifies(d.namespace, secret)
+	if c, unreadable := decode(d.key, d.namespace, secret); unreadable == nil {
+		revisions[0] = c.revision(nil).revision
 	}
 	return revisions, nil
 }

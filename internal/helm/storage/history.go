@@ -6,16 +6,12 @@ package storage
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	helmrelease "helm.sh/helm/v3/pkg/release"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // History returns the revisions of a release, newest first, and none if there is no such
@@ -165,132 +161,13 @@ func (h *historyReader) cached(rec record) (release.Revision, bool) {
 
 // read reads a revision and adds it to the read cache.
 func (h *historyReader) read(rec record) (release.Revision, error) {
-	secret, err := h.api.get(h.ctx, rec.Name)
+	c, err := readContent(h.ctx, h.api, h.key, h.target.StorageNamespace, rec.Name)
 	if err != nil {
-		return release.Revision{}, fmt.Errorf("read Secret %s/%s: %w", h.target.StorageNamespace, rec.Name, err)
+		return release.Revision{}, err
 	}
-	f, _, err := readRelease(secret, h.recorded)
-	if err != nil {
-		return release.Revision{}, unreadable(h.target.StorageNamespace, secret.Name, err)
-	}
-	f.revision.Sealed = h.key.verifies(h.target.StorageNamespace, secret)
-	found, _ := recordOf(secret)
+	found, _ := recordOf(c.secret)
+	f := c.revision(h.recorded)
 	h.cache.put(h.connection, found, f)
-	h.cache.putSecret(h.connection, h.target.StorageNamespace, secret)
+	h.cache.putSecret(h.connection, h.target.StorageNamespace, c.secret)
 	return f.revision, nil
-}
-
-// readRelease returns the revision in a Secret, whose seal is not verified, and the release of Helm
-// without the files of the chart.
-func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevision, *helmrelease.Release, error) {
-	raw, err := unpack(secret.Data[dataKey])
-	if err != nil {
-		return cachedRevision{}, nil, err
-	}
-	body, err := parseRecord(raw)
-	if err != nil {
-		return cachedRevision{}, nil, err
-	}
-	rls, err := body.release(secret.Labels)
-	if err != nil {
-		return cachedRevision{}, nil, err
-	}
-	f := cachedRevision{revision: toRevision(rls, secret.Annotations), method: body.ApplyMethod.String()}
-	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
-		f.reference, f.revision.HelmControllerDigest = referenceOf(s, &f.revision), referenceDigest(body, s)
-	}
-	return f, rls, nil
-}
-
-// snapshotOf returns the snapshot of a revision, nil if there is none.
-func snapshotOf(name, namespace string, version int, recorded helmv2.Snapshots) *helmv2.Snapshot {
-	for _, s := range recorded {
-		if s != nil && s.Name == name && s.Namespace == namespace && s.Version == version {
-			return s
-		}
-	}
-	return nil
-}
-
-// toRevision converts a release of Helm and the annotations of its record, which may be nil, to a
-// release.Revision without ReferenceDigest. All other packages use the result. Only a revision whose
-// action goes on or has ended early has an attempt.
-func toRevision(rls *helmrelease.Release, annotations map[string]string) release.Revision {
-	attempt := attemptOf(annotations)
-	rev := release.Revision{
-		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version,
-		Owner:        owner(rls.Labels, rls.Version),
-		Digest:       observationDigest(rls),
-		Interrupted:  rls.Labels[helmv2.LabelInterrupted] == "true",
-		Outdated:     rls.Labels[helmv2.LabelOutdated] == "true",
-		Applied:      applied(rls.Labels, rls.Version),
-		Rollback:     rolledBack(rls.Labels, rls.Version),
-		RolledBackTo: rolledBackTo(rls.Labels, rls.Version),
-		Undeployed:   undeployed(rls.Labels, rls.Version) > 0,
-		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),
-		PostUpgrade:  hasHook(rls, helmrelease.HookPostUpgrade),
-		PostRollback: hasHook(rls, helmrelease.HookPostRollback),
-		Tests:        testsOf(rls),
-		Modified:     modified(rls.Labels),
-
-		InstallHooksLeft: installHooksLeft(rls),
-		SourceRevision:   annotations[helmv2.AnnotationSourceRevision],
-	}
-	if i := rls.Info; i != nil {
-		rev.Status = helmv2.ReleaseStatus(i.Status)
-		rev.Description = i.Description
-		rev.FirstDeployed, rev.LastDeployed, rev.Deleted = i.FirstDeployed.Time, i.LastDeployed.Time, i.Deleted.Time
-	}
-	if rev.Status == helmv2.StatusSuperseded {
-		rev.DeployedDigest = deployedDigest(rls)
-	}
-	if c := rls.Chart; c != nil && c.Metadata != nil {
-		rev.ChartName, rev.ChartVersion, rev.AppVersion = c.Metadata.Name, c.Metadata.Version, c.Metadata.AppVersion
-	}
-	if rev.Pending() || rev.Status == helmv2.StatusUninstalling || rev.EndedEarly() {
-		rev.Attempt = attempt
-	}
-	switch {
-	case attempt == nil:
-	case attempt.Action == helmv2.ActionTest:
-		rev.TestRequest = attempt.Request
-	case attempt.Action == helmv2.ActionInstall, attempt.Action == helmv2.ActionUpgrade, attempt.Action == helmv2.ActionRollback:
-		rev.Plan = attempt.Plan
-	}
-	// Stored values came from JSON, so they can become JSON again.
-	rev.ConfigDigest, _ = values.Digest(rls.Config)
-	return rev
-}
-
-func hasHook(rls *helmrelease.Release, event helmrelease.HookEvent) bool {
-	return slices.ContainsFunc(rls.Hooks, func(h *helmrelease.Hook) bool { return slices.Contains(h.Events, event) })
-}
-
-// installHooksLeft reports whether hooks of an install have not succeeded.
-func installHooksLeft(rls *helmrelease.Release) bool {
-	return slices.ContainsFunc(rls.Hooks, func(h *helmrelease.Hook) bool {
-		installs := slices.Contains(h.Events, helmrelease.HookPreInstall) || slices.Contains(h.Events, helmrelease.HookPostInstall)
-		return installs && h.LastRun.Phase != helmrelease.HookPhaseSucceeded
-	})
-}
-
-// hookTestSuccess is the event of tests in charts for Helm 2. Helm 3 stores "test" for it; other
-// tools may not.
-const hookTestSuccess helmrelease.HookEvent = "test-success"
-
-// testsOf returns the tests of a release with their last runs, nil if it has none.
-func testsOf(rls *helmrelease.Release) map[string]release.TestRun {
-	var tests map[string]release.TestRun
-	for _, h := range rls.Hooks {
-		if !isTestHook(h) && !slices.Contains(h.Events, hookTestSuccess) {
-			continue
-		}
-		if tests == nil {
-			tests = map[string]release.TestRun{}
-		}
-		tests[h.Name] = release.TestRun{
-			Started: h.LastRun.StartedAt.Time, Completed: h.LastRun.CompletedAt.Time, Phase: helmv2.TestPhase(h.LastRun.Phase),
-		}
-	}
-	return tests
 }

@@ -22,7 +22,7 @@ import (
 type Live struct {
 	// Newest is the metadata of the newest revision; nil if there is none.
 	Newest *release.Revision
-	// Release is the requested revision without the files of its chart; nil if there is none.
+	// Release is the requested revision; nil if there is none.
 	Release *helmrelease.Release
 	// Revision is derived from the content of Release, Labelled from its labels.
 	Revision, Labelled release.Revision
@@ -67,20 +67,15 @@ func ReadOne(ctx context.Context, getter genericclioptions.RESTClientGetter, tar
 
 // read reads a record, if it exists.
 func (l *Live) read(ctx context.Context, api secretAPI, key *SealKey, namespace, name string, recorded helmv2.Snapshots) error {
-	secret, err := api.get(ctx, name)
+	c, err := readContent(ctx, api, key, namespace, name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
+		return err
 	}
-	read, rls, err := readRelease(secret, recorded)
-	if err != nil {
-		return unreadable(namespace, secret.Name, err)
-	}
-	read.revision.Sealed = key.verifies(namespace, secret)
-	found, _ := recordOf(secret)
-	l.Release, l.Revision, l.Labelled = rls, read.revision, found.revision()
+	found, _ := recordOf(c.secret)
+	l.Release, l.Revision, l.Labelled = c.release, c.revision(recorded).revision, found.revision()
 	return nil
 }
 
@@ -126,19 +121,11 @@ func eachManifest(ctx context.Context, api secretReader, namespace, name string,
 		return err
 	}
 	for _, rec := range currentRecords(all) {
-		secret, err := api.get(ctx, rec.Name)
+		c, err := readContent(ctx, api, nil, namespace, rec.Name)
 		if err != nil {
 			return err
 		}
-		raw, err := unpack(secret.Data[dataKey])
-		if err != nil {
-			return unreadable(namespace, rec.Name, err)
-		}
-		body, err := parseRecord(raw)
-		if err != nil {
-			return unreadable(namespace, rec.Name, err)
-		}
-		if err := do(Manifest{Namespace: body.Namespace, Version: body.Version, Text: body.Manifest}); err != nil {
+		if err := do(manifestOf(c.release)); err != nil {
 			return err
 		}
 	}

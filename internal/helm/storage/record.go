@@ -83,18 +83,23 @@ func (r *record) status() helmrelease.Status { return helmrelease.Status(r.Label
 
 // revision returns the fields of a revision that its labels hold. The others are Unread.
 func (r *record) revision() release.Revision {
-	version := r.version()
-	return release.Revision{
-		Unread: true, Name: r.Labels["name"], Version: version, Status: helmv2.ReleaseStatus(r.status()),
-		Owner:       owner(r.Labels, version),
-		Interrupted: r.Labels[helmv2.LabelInterrupted] == "true",
-		Outdated:    r.Labels[helmv2.LabelOutdated] == "true",
-		Applied:     applied(r.Labels, version),
-		Rollback:    rolledBack(r.Labels, version),
-		Undeployed:  undeployed(r.Labels, version) > 0,
-		Modified:    modified(r.Labels),
+	rev := labelled(r.Labels, r.version())
+	rev.Unread, rev.Name, rev.Status = true, r.Labels["name"], helmv2.ReleaseStatus(r.status())
+	return rev
+}
 
-		RolledBackTo: rolledBackTo(r.Labels, version),
+// labelled returns the fields of a revision that only labels hold.
+func labelled(labels map[string]string, version int) release.Revision {
+	return release.Revision{
+		Version:      version,
+		Owner:        owner(labels, version),
+		Interrupted:  labels[helmv2.LabelInterrupted] == "true",
+		Outdated:     labels[helmv2.LabelOutdated] == "true",
+		Applied:      applied(labels, version),
+		Rollback:     rolledBack(labels, version),
+		RolledBackTo: rolledBackTo(labels, version),
+		Undeployed:   undeployed(labels, version) > 0,
+		Modified:     modified(labels),
 	}
 }
 

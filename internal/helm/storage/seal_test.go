@@ -130,17 +130,14 @@ func TestUnproven(t *testing.T) {
 	t.Parallel()
 	key := keyOf("k")
 	clients, secret := sealedRecord(t, key)
-	raw, err := unpack(secret.Data[dataKey])
+	c, err := decode(key, "prod", secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rls, fields, err := decode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rls := c.release
 	rls.Version, rls.Manifest = 3, "kind: Secret\n"
 	forged := sealing(clients, nil, "", nil)
-	w, err := forged.secret(Key("app", 3), rls, &stored{kept: preserved{unknownFields: fields}})
+	w, err := forged.secret(Key("app", 3), rls, &stored{kept: preserved{unknownFields: c.unknown()}})
 	if err != nil {
 		t.Fatal(err)
 	}

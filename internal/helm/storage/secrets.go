@@ -280,7 +280,7 @@ func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release,
 	known.record = rec
 	s.stored[rec.Name] = known
 	s.index.noteWrite(s.namespace, rec)
-	w.record, w.method, w.sealed = rec, k.applyMethod(), k.sealed
+	w.record, w.method, w.sealed = rec, applyMethod(k.top[keyApplyMethod]), k.sealed
 	return w
 }
 
@@ -329,49 +329,37 @@ func (s *secretStore) read(key string) (*stored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s/%s: %w", s.namespace, key, err)
 	}
-	raw, err := unpack(secret.Data[dataKey])
+	c, err := decode(s.key, s.namespace, secret)
 	if err != nil {
-		return nil, unreadable(s.namespace, key, err)
+		return nil, err
 	}
-	rls, fields, err := decode(raw)
-	if err != nil {
-		return nil, unreadable(s.namespace, key, err)
-	}
-	rls.Labels = ownLabels(secret.Labels)
 	rec, _ := recordOf(secret)
-	kept, err := s.preserve(secret, rls, fields)
-	if err != nil {
-		return nil, unreadable(s.namespace, key, err)
-	}
-	s.stored[key] = &stored{record: rec, full: rls, kept: kept, digest: sha256.Sum256(secret.Data[dataKey])}
+	rls := *c.release
+	rls.Labels = ownLabels(secret.Labels)
+	s.stored[key] = &stored{record: rec, full: &rls, kept: s.preserve(c), digest: sha256.Sum256(secret.Data[dataKey])}
 	return s.stored[key], nil
 }
 
-// preserve returns the content of a Secret that Helm's release does not have. An attempt that nothing
+// preserve returns the content of a record that Helm's release does not have. An attempt that nothing
 // proves is dropped.
-func (s *secretStore) preserve(secret *corev1.Secret, rls *helmrelease.Release, fields unknownFields) (preserved, error) {
-	kept := preservedOf(secret, fields)
-	kept.sealed = s.key.verifies(s.namespace, secret)
+func (s *secretStore) preserve(c *content) preserved {
+	kept, rls := preservedOf(c), c.release
 	if !kept.sealed {
 		kept.attempt = nil
 	}
 	r := release.Revision{
 		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version, Status: helmv2.ReleaseStatus(rls.Info.Status),
-		Owner: owner(secret.Labels, rls.Version), Sealed: kept.sealed, FirstDeployed: rls.Info.FirstDeployed.Time,
+		Owner: owner(rls.Labels, rls.Version), Sealed: kept.sealed, FirstDeployed: rls.Info.FirstDeployed.Time,
 	}
 	kept.proven = release.Proven(&r, s.uid, s.recorded)
 	if kept.proven || snapshotOf(rls.Name, rls.Namespace, rls.Version, s.recorded) == nil {
-		return kept, nil
+		return kept
 	}
-	// The digest is computed only for a record without a seal.
-	f, _, err := readRelease(secret, s.recorded)
-	if err != nil {
-		return kept, err
-	}
-	f.revision.Sealed = kept.sealed
-	kept.proven = release.Proven(&f.revision, s.uid, s.recorded)
+	// The digests are computed only for a record without a seal.
+	r = c.revision(s.recorded).revision
+	kept.proven = release.Proven(&r, s.uid, s.recorded)
 	kept.sealed = kept.sealed || kept.proven
-	return kept, nil
+	return kept
 }
 
 // proven reports whether a revision that was read or written comes from the HelmRelease; see
@@ -402,7 +390,7 @@ func (s *secretStore) applyMethodOf(key string) string {
 	if err != nil {
 		return ""
 	}
-	return known.kept.applyMethod()
+	return applyMethod(known.kept.top[keyApplyMethod])
 }
 
 // unread returns the record of a revision of which only the metadata is known.
@@ -435,8 +423,3 @@ func (s *secretStore) exists(key string) bool {
 }
 
 func (s *secretStore) seconds() string { return strconv.FormatInt(s.now().Unix(), 10) }
-
-// unreadable returns the error for a Secret whose data is no revision.
-func unreadable(namespace, key string, err error) error {
-	return fmt.Errorf("no revision can be read from Secret %s/%s: %w; restore or delete it", namespace, key, err)
-}

@@ -37,6 +37,20 @@ func withJSON(t *testing.T, clients *fake.Clientset, version int, raw string) {
 	withData(t, clients, version, data)
 }
 
+// contentOf returns the content of a record whose JSON is raw.
+func contentOf(t *testing.T, raw string) *content {
+	t.Helper()
+	data, err := packed([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := decode(nil, "prod", &corev1.Secret{Data: map[string][]byte{dataKey: data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func withData(t *testing.T, clients *fake.Clientset, version int, data []byte) {
 	t.Helper()
 	secret := &corev1.Secret{
@@ -158,10 +172,7 @@ func TestWhatNewerHelmsWriteIsKept(t *testing.T) {
 			t.Parallel()
 			d, clients := newDriver(t, unmarked)
 			withJSON(t, clients, 1, newerHelm)
-			rls, _, err := decode([]byte(newerHelm))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rls := contentOf(t, newerHelm).release
 			if err := look(d); err != nil {
 				t.Fatal(err)
 			}
@@ -249,8 +260,8 @@ func TestUnreadableRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := readRelease(secret, nil); err == nil || err.Error() != tc.cause {
-				t.Errorf("readRevision: %v", err)
+			if _, err := decode(nil, "prod", secret); err == nil || err.Error() != want {
+				t.Errorf("decode: %v", err)
 			}
 		})
 	}

@@ -91,14 +91,14 @@ func (p *packer) parts(rls *helmrelease.Release, bytes int) ([]release.RecordPar
 	return all, nil
 }
 
-// content is one part of a record.
-type content struct {
+// part is one part of a record.
+type part struct {
 	kind    release.RecordPartKind
 	content any
 	largest string
 }
 
-func contents(rls *helmrelease.Release) []content {
+func contents(rls *helmrelease.Release) []part {
 	c := rls.Chart
 	if c == nil {
 		c = &helmchart.Chart{}
@@ -112,7 +112,7 @@ func contents(rls *helmrelease.Release) []content {
 		}
 	}
 	rendered, rest := splitCRDs(rls.Manifest)
-	return []content{
+	return []part{
 		{release.PartTemplates, c.Templates, largest(c.Templates)},
 		{release.PartCRDs, crds, largest(crds)},
 		{release.PartFiles, files, largest(files)},

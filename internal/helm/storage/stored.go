@@ -146,12 +146,13 @@ type preserved struct {
 	sealed, proven bool
 }
 
-// preservedOf returns the content of a Secret that Helm's release does not have.
-func preservedOf(secret *corev1.Secret, fields unknownFields) preserved {
+// preservedOf returns the content of a record that Helm's release does not have.
+func preservedOf(c *content) preserved {
+	labels, annotations := c.secret.Labels, c.secret.Annotations
 	return preserved{
-		unknownFields: fields, created: secret.Labels[labelCreated],
-		attempt: attemptOf(secret.Annotations), source: secret.Annotations[helmv2.AnnotationSourceRevision],
-		approvedBy: secret.Annotations[v1alpha1.AnnotationApprovedBy],
+		unknownFields: c.unknown(), created: labels[labelCreated], sealed: c.sealed,
+		attempt: attemptOf(annotations), source: annotations[helmv2.AnnotationSourceRevision],
+		approvedBy: annotations[v1alpha1.AnnotationApprovedBy],
 	}
 }
 
@@ -287,7 +288,7 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	// both.
 	read, err := asRead(rls, secret.Labels)
 	if err != nil {
-		return written{}, unreadable(s.namespace, key, err)
+		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
 	}
 	return written{secret: secret, release: read}, nil
 }
