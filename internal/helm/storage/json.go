@@ -23,16 +23,17 @@ func encode(rls *helmrelease.Release, kept unknownFields, encoded *RawChart) ([]
 	if info, err = extend(info, kept.info); err != nil {
 		return nil, err
 	}
-	var chart json.RawMessage
-	if rls.Chart != nil {
-		if chart, err = encoded.of(rls); err != nil {
-			return nil, err
-		}
+	var chart any
+	switch {
+	case encoded.is(rls):
+		chart = json.RawMessage(encoded.JSON)
+	case rls.Chart != nil:
+		chart = rls.Chart
 	}
 	raw, err := json.Marshal(struct {
 		Name      string              `json:"name"`
 		Info      json.RawMessage     `json:"info"`
-		Chart     json.RawMessage     `json:"chart,omitempty"`
+		Chart     any                 `json:"chart,omitempty"`
 		Config    map[string]any      `json:"config,omitempty"`
 		Manifest  string              `json:"manifest,omitempty"`
 		Hooks     []*helmrelease.Hook `json:"hooks,omitempty"`
@@ -54,14 +55,6 @@ type RawChart struct {
 
 // is reports whether the chart is that of a release.
 func (c *RawChart) is(rls *helmrelease.Release) bool { return c != nil && c.Chart == rls.Chart }
-
-// of returns the encoding of the chart of a release.
-func (c *RawChart) of(rls *helmrelease.Release) ([]byte, error) {
-	if c.is(rls) {
-		return c.JSON, nil
-	}
-	return json.Marshal(rls.Chart)
-}
 
 // whole returns the release with its whole chart.
 func (c *RawChart) whole(rls *helmrelease.Release) (*helmrelease.Release, error) {
