@@ -25,14 +25,12 @@ func (d *Driver) Attempt() string {
 func AttemptPrefix(uid string, version int) string { return revisionLabel(uid, version) + "." }
 
 // newAttempt begins an attempt on a revision; nil if the action has none. Staging the same revision
-// again does not change the ID.
+// again does not change the ID. The caller holds the lock.
 func (d *Driver) newAttempt(version int) *release.Attempt {
 	a := d.options.Attempt
 	if a.Action == "" {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if prefix := AttemptPrefix(d.options.UID, version); !strings.HasPrefix(d.attempt, prefix) {
 		d.attempt = prefix + rand.String(idSuffix)
 	}
@@ -47,8 +45,8 @@ const idSuffix = 8
 // AttemptOn returns the attempt in the record of a stored revision; nil if it has none. It reads
 // the Secret unless this driver has read it.
 func (d *Driver) AttemptOn(version int) (*release.Attempt, error) {
-	d.secretStore.mu.Lock()
-	defer d.secretStore.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	known, err := d.read(Key(d.release, version))
 	if err != nil || known.kept.attempt == nil {
 		return nil, err
@@ -59,14 +57,16 @@ func (d *Driver) AttemptOn(version int) (*release.Attempt, error) {
 
 // Begin makes later updates of a stored revision contain a new attempt, and returns it.
 func (d *Driver) Begin(version int) (release.Attempt, error) {
+	d.mu.Lock()
 	a := d.newAttempt(version)
+	d.mu.Unlock()
 	return *a, d.SetAttempt(version, *a)
 }
 
 // SetAttempt makes later updates of a stored revision contain an attempt.
 func (d *Driver) SetAttempt(version int, a release.Attempt) error {
-	d.secretStore.mu.Lock()
-	defer d.secretStore.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	known, err := d.read(Key(d.release, version))
 	if err != nil {
 		return err

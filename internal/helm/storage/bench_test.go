@@ -4,7 +4,6 @@
 package storage
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -125,8 +124,4 @@ func BenchmarkRevisions(b *testing.B) {
 			}
 		}
 	})
-}
-
-func openDriver(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *Driver {
-	return &Driver{secretStore: newSecretStore(ctx, api, namespace, release, now), cache: &readCache{}}
 }

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -142,16 +143,16 @@ func large(files int) *helmrelease.Release {
 func BenchmarkStore(b *testing.B) {
 	for name, files := range map[string]int{"Small": 4, "Large": 800} {
 		rls := large(files)
-		s := &secretStore{namespace: "prod", packer: &packer{}}
+		d := openDriver(b.Context(), nil, "prod", "app", time.Now)
 		b.Run(name+"/Create", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.secret("a", rls, &stored{}); err != nil {
+				if _, err := d.secret("a", rls, &stored{}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		w, err := s.secret("a", rls, &stored{})
+		w, err := d.secret("a", rls, &stored{})
 		if err != nil {
 			b.Fatal(err)
 		}

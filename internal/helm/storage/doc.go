@@ -10,10 +10,10 @@
 //	live.go         reads that use neither index nor cache
 //	history.go      the revisions of a release for a decision, and which of them are read
 //	attempt.go      the attempts of a driver: begin and resume
-//	driver.go       Driver, which labels new revisions and reports which revisions were stored
+//	driver.go       Driver, and what it reports besides Helm's interface
 //	store.go        Store, which all actions share, and Open, which returns the driver of one
-//	secrets.go      reads and writes of one release by the driver
-//	stored.go       revisions that the driver knows
+//	secrets.go      Helm's interface of drivers: reads and writes of one release
+//	stored.go       revisions that the driver knows, and their Secrets
 //	seal.go         seals of records, which show that a controller has written them
 //	sealkey.go      the key of seals, in a Secret of the controller's namespace
 //	index.go        Index, the metadata of all records of a cluster from one watch

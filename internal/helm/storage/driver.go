@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -21,15 +23,51 @@ import (
 // Driver is the storage driver of one action on one release. It labels the revisions that it
 // creates, and it keeps the revisions that the API server has stored: the only reliable account
 // of an action that fails later.
+//
+// It lists the revisions once, from the index or from the API server, and reads the Secrets that Helm
+// needs: the newest revision, the deployed ones, and those that Helm gets by number. The other
+// revisions consist of their metadata, which is enough to count and to delete them. They cannot
+// be stored again.
+//
+// It differs from Helm's own driver in two more ways:
+//
+//   - Fields that only newer versions of Helm know survive when Helm 3 stores a record again.
+//   - A record that cannot be read is an error. Helm skips it, so that its predecessor would
+//     become the newest revision, and each upgrade would fail because its number is taken.
+//
+// Writes of others during the action are not seen, but a number that they have taken cannot be
+// taken again.
 type Driver struct {
-	*secretStore
-	options Options
+	// Chart is that of revisions that are staged, prechecked or created later; nil if their releases
+	// contain it.
+	Chart atomic.Pointer[RawChart]
+
+	// ctx has no cancellation: the result of an action is recorded even if the action is
+	// cancelled. Helm's interface passes no context.
+	ctx       context.Context //nolint:containedctx // see above
+	api       secretAPI
+	namespace string
+	release   string
+	options   Options
+	now       func() time.Time
+	packer    *packer
+	// key seals records.
+	key *SealKey
+	// index replaces lists; nil if there is none for the cluster.
+	index *Index
 	// cache receives the revisions that were stored, for readers with the same connection.
 	cache      *readCache
 	connection string
 
-	mu     sync.Mutex
-	method string
+	// mu is held during requests.
+	mu sync.Mutex
+	// stored holds the known revisions, by the names of their Secrets.
+	stored map[string]*stored
+	// listed is true once stored has every revision.
+	listed bool
+	// partial are the releases that Helm got without their content.
+	partial map[*helmrelease.Release]bool
+	method  string
 	// attempt is the ID of the attempt; empty if none has begun.
 	attempt string
 	// failed holds the errors of the last update of revisions, by number.
@@ -39,146 +77,63 @@ type Driver struct {
 	// created is the newest revision that was created, 0 for none.
 	created int
 	// states are the last stored states of revisions, by number.
-	states map[int]writtenState
+	states map[int]cachedRevision
 	newest *helmrelease.Release
 	// staged is a new revision that is compressed and not yet stored; nil if there is none.
-	staged *staged
+	staged *written
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// writtenState is the last stored state of a revision.
-type writtenState struct {
-	record record
-	cached cachedRevision
+func openDriver(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *Driver {
+	return &Driver{
+		ctx: context.WithoutCancel(ctx), api: api, namespace: namespace, release: release, now: now, packer: &packer{},
+		stored: map[string]*stored{}, partial: map[*helmrelease.Release]bool{}, states: map[int]cachedRevision{}, failed: map[int]error{},
+	}
 }
 
 // Stage labels and compresses a new revision and returns the size of its record. Create stores
 // the bytes that were compressed here.
 func (d *Driver) Stage(key string, rls *helmrelease.Release) (*release.RecordSize, error) {
-	bytes, err := d.stage(key, rls)
-	if err != nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.stage(key, rls); err != nil {
 		return nil, err
 	}
-	return d.packer.measure(rls, d.Chart.Load(), bytes)
+	return d.packer.measure(rls, d.Chart.Load(), d.staged.size())
 }
 
 // Precheck returns the size that the record of a revision would have.
 func (d *Driver) Precheck(rls *helmrelease.Release, method string) (*release.RecordSize, error) {
-	bytes, err := d.precheck(rls, method)
+	data, err := d.data(rls, applyMethodField(method))
 	if err != nil {
 		return nil, err
 	}
-	return d.packer.measure(rls, d.Chart.Load(), bytes)
+	return d.packer.measure(rls, d.Chart.Load(), len(data))
 }
 
-// stage labels and compresses a new revision and returns the number of bytes in its Secret.
-func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
+// stage labels and compresses a new revision.
+func (d *Driver) stage(key string, rls *helmrelease.Release) error {
 	heldAt := 0
 	if d.options.Attempt.Hold {
 		heldAt = d.options.Attempt.RollbackTo
 	}
 	rls.Labels = newRevisionLabels(rls, d.options.UID, heldAt)
-	d.mu.Lock()
-	method := d.method
-	d.mu.Unlock()
-	source := d.options.SourceRevision
-	if to := d.options.Attempt.RollbackTo; to != 0 {
-		source = sourceOf(d.secretStore, Key(d.release, to))
-	}
-	s, err := d.secretStore.stage(key, rls, preserved{
-		unknownFields: applyMethodField(method), attempt: d.newAttempt(rls.Version), source: source,
+	k := preserved{
+		unknownFields: applyMethodField(d.method), created: d.seconds(), attempt: d.newAttempt(rls.Version), source: d.options.SourceRevision,
 		approvedBy: d.options.ApprovedBy, sealed: true, proven: true,
-	})
-	if err != nil {
-		return 0, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.staged = s
-	return s.size(), nil
-}
-
-// takeStaged returns the staged revision once; nil if another revision or none is staged.
-func (d *Driver) takeStaged(rls *helmrelease.Release) *staged {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.staged
-	if d.staged = nil; s == nil || s.release != rls {
-		return nil
-	}
-	return s
-}
-
-// Create labels and stores a new revision.
-func (d *Driver) Create(key string, rls *helmrelease.Release) error {
-	s := d.takeStaged(rls)
-	if s == nil {
-		if _, err := d.stage(key, rls); err != nil {
-			return err
-		}
-		s = d.takeStaged(rls)
-	}
-	stored, err := d.create(s)
-	if err != nil {
-		return err
-	}
-	d.noteStored(rls, stored)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.created = max(d.created, rls.Version)
-	return nil
-}
-
-// Update stores an existing revision again. It returns an error that wraps ErrOvertaken if another
-// client has written the record since it was read.
-func (d *Driver) Update(key string, rls *helmrelease.Release) error {
-	if d.options.FailureLabel != nil && rls.Info.Status == helmrelease.StatusFailed {
-		if label := d.options.FailureLabel(); label != "" {
-			rls.Labels = withLabel(rls.Labels, label, "true")
+	if to := d.options.Attempt.RollbackTo; to != 0 {
+		k.source = ""
+		if known := d.stored[Key(d.release, to)]; known != nil {
+			k.source = known.kept.source
 		}
 	}
-	if rls.Info.Status == helmrelease.StatusSuperseded && endedEarly(rls.Labels) {
-		// Helm would make a revision that never worked a target of rollbacks.
-		rls.Info.Status = helmrelease.StatusFailed
-	}
-	if status := rls.Info.Status; status == helmrelease.StatusUninstalling || status == helmrelease.StatusSuperseded {
-		if oldest := undeployedSince(d.secretStore, key); oldest > 0 {
-			rls.Labels = withLabel(rls.Labels, helmv2.LabelUndeployed, undeployedLabel(rls.Version, oldest))
-		}
-	}
-	d.mu.Lock()
-	applied := d.applied
-	d.mu.Unlock()
-	if applied == rls.Version {
-		rls.Labels = withLabel(rls.Labels, helmv2.LabelApplied, strconv.Itoa(applied))
-	}
-	if d.options.Redact != nil {
-		// After a restart, the description of a failure becomes the message of a condition.
-		rls.Info.Description = d.options.Redact(rls.Info.Description)
-	}
-	stored, err := d.update(key, rls)
-	d.noteFailure(rls.Version, err)
-	d.options.stopIfOvertaken(err)
-	if err != nil {
-		return err
-	}
-	d.noteStored(rls, stored)
-	return nil
-}
-
-// noteFailure keeps the error of the last update of a revision.
-func (d *Driver) noteFailure(version int, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	w, err := d.secret(key, rls, &stored{kept: k})
 	if err == nil {
-		delete(d.failed, version)
-		return
+		d.staged = w
 	}
-	if d.failed == nil {
-		d.failed = map[int]error{}
-	}
-	d.failed[version] = err
+	return err
 }
 
 // errUnrecorded is the failure of an action that succeeded in everything but its last update.
@@ -193,20 +148,6 @@ func (d *Driver) UpdateError() error {
 		return fmt.Errorf("%w: revision %d: %w", errUnrecorded, version, err)
 	}
 	return nil
-}
-
-// Delete removes a revision. Revisions no longer returns it.
-func (d *Driver) Delete(key string) (*helmrelease.Release, error) {
-	rec, _ := d.recordOf(key)
-	rls, err := d.secretStore.Delete(key)
-	if err == nil {
-		// The event of a watch would come later, and there may be no watch.
-		d.cache.remove(rec.UID)
-		d.mu.Lock()
-		delete(d.states, rls.Version)
-		d.mu.Unlock()
-	}
-	return rls, err
 }
 
 // ListRevisions lists the revisions of the release at the API server, newest first. It reads the newest
@@ -238,14 +179,19 @@ func (d *Driver) ListRevisions(ctx context.Context) ([]release.Revision, error) 
 }
 
 // Proven reports whether a revision that this driver has read or written comes from the HelmRelease of
-// the action. Other clients may have changed it since the decision.
-func (d *Driver) Proven(version int) bool { return d.proven(Key(d.release, version)) }
+// the action; see release.Proven. Other clients may have changed it since the decision.
+func (d *Driver) Proven(version int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.stored[Key(d.release, version)]
+	return known != nil && known.kept.proven
+}
 
 // Unproven reports whether this driver has read a revision that is not proven. Helm may compare with
 // that one, and delete what it contains.
 func (d *Driver) Unproven() bool {
-	d.secretStore.mu.Lock()
-	defer d.secretStore.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, known := range d.stored {
 		if known.full != nil && !known.kept.proven {
 			return true
@@ -266,16 +212,22 @@ func (d *Driver) SetApplyMethod(method string) {
 // has none or cannot be read. It reads the Secret unless this driver or the read cache has the
 // revision.
 func (d *Driver) ApplyMethod(version int) string {
-	key := Key(d.release, version)
-	if rec, unread := d.unread(key); unread {
-		if f, ok := d.cache.get(d.connection, rec); ok {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.stored[Key(d.release, version)]
+	if known == nil && d.listed {
+		return ""
+	}
+	if known != nil && known.full == nil {
+		if f, ok := d.cache.get(d.connection, known.record); ok {
 			return f.method
 		}
 	}
-	if !d.exists(key) {
+	known, err := d.read(Key(d.release, version))
+	if err != nil {
 		return ""
 	}
-	return d.applyMethodOf(key)
+	return known.kept.applyMethod()
 }
 
 // SetApplied adds the applied label to all later updates of the revision that this action
@@ -289,47 +241,33 @@ func (d *Driver) SetApplied() {
 // StoreApplied patches the applied label into the record of the revision that this action
 // created. It sends no request if the action created none.
 func (d *Driver) StoreApplied() error {
-	// Before the patch: a concurrent update would remove the label.
-	d.SetApplied()
-	d.mu.Lock()
-	version := d.applied
-	d.mu.Unlock()
-	if version == 0 {
-		return nil
-	}
-	rec, err := d.label(Key(d.release, version), map[string]string{helmv2.LabelApplied: strconv.Itoa(version)})
-	if err != nil {
-		d.options.stopIfOvertaken(err)
-		return err
-	}
+	err := d.storeApplied()
+	d.options.stopIfOvertaken(err)
+	return err
+}
+
+func (d *Driver) storeApplied() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t, ok := d.states[version]; ok {
-		t.record, t.cached.revision.Applied = rec, true
-		d.setState(version, t)
+	// Before the patch: a later update would remove the label.
+	d.applied = d.created
+	if d.applied == 0 {
+		return nil
+	}
+	rec, err := d.label(Key(d.release, d.applied), map[string]string{helmv2.LabelApplied: strconv.Itoa(d.applied)})
+	if err != nil {
+		return err
+	}
+	if state, ok := d.states[d.applied]; ok {
+		state.revision.Applied = true
+		d.setState(d.applied, rec, state)
 	}
 	return nil
 }
 
-// noteStored keeps a revision that was stored, in the form in which it is read later: numbers
-// and times may differ from those in memory.
-func (d *Driver) noteStored(rls *helmrelease.Release, w written) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	cached := cachedRevision{revision: toRevision(w.release, w.secret.Annotations), method: w.method}
-	cached.revision.Sealed = w.sealed
-	d.setState(rls.Version, writtenState{record: w.record, cached: cached})
-	if d.newest == nil || rls.Version >= d.newest.Version {
-		d.newest = rls
-	}
-}
-
-func (d *Driver) setState(version int, s writtenState) {
-	if d.states == nil {
-		d.states = map[int]writtenState{}
-	}
-	d.states[version] = s
-	d.cache.put(d.connection, s.record, s.cached)
+func (d *Driver) setState(version int, rec record, state cachedRevision) {
+	d.states[version] = state
+	d.cache.put(d.connection, rec, state)
 }
 
 // NewestManifest returns the manifest of the newest revision that this action stored.
@@ -347,8 +285,8 @@ func (d *Driver) Revisions() []release.Revision {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []release.Revision
-	for _, s := range d.states {
-		all = append(all, s.cached.revision)
+	for _, state := range d.states {
+		all = append(all, state.revision)
 	}
 	release.SortNewestFirst(all)
 	return all

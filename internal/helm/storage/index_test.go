@@ -162,11 +162,9 @@ func (l *indexedSecrets) watch() {
 // recorder returns the storage of an action on prod/app.
 func (l *indexedSecrets) recorder(t *testing.T) *Driver {
 	t.Helper()
-	d := &Driver{
-		secretStore: newSecretStore(t.Context(), &l.memorySecrets, "prod", "app", time.Now),
-		options:     Options{UID: "uid-1"}, cache: &l.cache, connection: "us",
-	}
-	d.index, d.key, d.uid = l.index, keyOf("k"), "uid-1"
+	d := openDriver(t.Context(), &l.memorySecrets, "prod", "app", time.Now)
+	d.options = Options{UID: "uid-1"}
+	d.cache, d.connection, d.index, d.key = &l.cache, "us", l.index, keyOf("k")
 	return d
 }
 

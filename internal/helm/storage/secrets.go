@@ -4,7 +4,6 @@
 package storage
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -13,9 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -27,66 +23,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// secretStore reads and writes the Secrets of one release during one action. It lists the
-// revisions once, from the index or from the API server, and reads the Secrets that Helm needs:
-// the newest revision, the deployed ones, and those that Helm gets by number. The other
-// revisions consist of their metadata, which is enough to count and to delete them. They cannot
-// be stored again.
-//
-// It differs from Helm's own driver in two more ways:
-//
-//   - Fields that only newer versions of Helm know survive when Helm 3 stores a record again.
-//   - A record that cannot be read is an error. Helm skips it, so that its predecessor would
-//     become the newest revision, and each upgrade would fail because its number is taken.
-//
-// Writes of others during the action are not seen, but a number that they have taken cannot be
-// taken again.
-type secretStore struct {
-	// Chart is that of revisions that are staged, prechecked or created later; nil if their releases
-	// contain it.
-	Chart atomic.Pointer[RawChart]
-
-	// ctx has no cancellation: the result of an action is recorded even if the action is
-	// cancelled. Helm's interface passes no context.
-	ctx       context.Context //nolint:containedctx // see above
-	api       secretAPI
-	namespace string
-	release   string
-	now       func() time.Time
-	packer    *packer
-	// index replaces lists; nil if there is none for the cluster.
-	index *Index
-	// readCached, if set, returns the Secret of a revision from the read cache, or nil.
-	readCached func(key string) *corev1.Secret
-	// key seals records. uid and recorded are the HelmRelease that revisions must come from.
-	key      *SealKey
-	uid      string
-	recorded helmv2.Snapshots
-
-	mu sync.Mutex
-	// stored holds the known revisions, by the names of their Secrets.
-	stored map[string]*stored
-	// listed is true once stored has every revision.
-	listed bool
-	// partial are the releases that Helm got without their content.
-	partial map[*helmrelease.Release]bool
-}
-
-func newSecretStore(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *secretStore {
-	return &secretStore{
-		ctx: context.WithoutCancel(ctx), api: api, namespace: namespace, release: release, now: now,
-		packer: &packer{}, stored: map[string]*stored{}, partial: map[*helmrelease.Release]bool{},
-	}
-}
-
 // Name implements driver.Driver.
-func (s *secretStore) Name() string { return driver.SecretsDriverName }
+func (d *Driver) Name() string { return driver.SecretsDriverName }
 
 // Get implements driver.Driver.
-func (s *secretStore) Get(key string) (*helmrelease.Release, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known, err := s.read(key)
+func (d *Driver) Get(key string) (*helmrelease.Release, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, err := d.read(key)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +39,14 @@ func (s *secretStore) Get(key string) (*helmrelease.Release, error) {
 
 // Query implements driver.Driver. Only the status in the selector counts, since there is only
 // one release.
-func (s *secretStore) Query(selector map[string]string) ([]*helmrelease.Release, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all, err := s.query(selector["status"])
-	if errors.Is(err, driver.ErrReleaseNotFound) && s.index != nil {
+func (d *Driver) Query(selector map[string]string) ([]*helmrelease.Release, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all, err := d.query(selector["status"])
+	if errors.Is(err, driver.ErrReleaseNotFound) && d.index != nil {
 		// The index is stale: one of its revisions was deleted.
-		s.index, s.listed, s.stored = nil, false, map[string]*stored{}
-		all, err = s.query(selector["status"])
+		d.index, d.listed, d.stored = nil, false, map[string]*stored{}
+		all, err = d.query(selector["status"])
 	}
 	if err == nil && len(all) == 0 {
 		err = driver.ErrReleaseNotFound
@@ -110,20 +54,20 @@ func (s *secretStore) Query(selector map[string]string) ([]*helmrelease.Release,
 	return all, err
 }
 
-func (s *secretStore) query(status string) ([]*helmrelease.Release, error) {
-	if err := s.list(); err != nil {
+func (d *Driver) query(status string) ([]*helmrelease.Release, error) {
+	if err := d.list(); err != nil {
 		return nil, err
 	}
 	var all []*helmrelease.Release
-	for i, rec := range s.records() {
+	for i, rec := range d.records() {
 		if status != "" && status != rec.status().String() {
 			continue
 		}
 		if i > 0 && rec.status() != helmrelease.StatusDeployed {
-			all = append(all, s.known(rec))
+			all = append(all, d.known(rec))
 			continue
 		}
-		known, err := s.read(rec.Name)
+		known, err := d.read(rec.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -133,54 +77,54 @@ func (s *secretStore) query(status string) ([]*helmrelease.Release, error) {
 }
 
 // known returns a revision without a request, in full if it was read before.
-func (s *secretStore) known(rec record) *helmrelease.Release {
-	if known := s.stored[rec.Name]; known.full != nil {
+func (d *Driver) known(rec record) *helmrelease.Release {
+	if known := d.stored[rec.Name]; known.full != nil {
 		return detached(known.full)
 	}
 	rls := &helmrelease.Release{
-		Name: s.release, Version: rec.version(), Info: &helmrelease.Info{Status: rec.status()}, Labels: ownLabels(rec.Labels),
+		Name: d.release, Version: rec.version(), Info: &helmrelease.Info{Status: rec.status()}, Labels: ownLabels(rec.Labels),
 	}
-	s.partial[rls] = true
+	d.partial[rls] = true
 	return rls
 }
 
 // list fills stored with the records of all revisions.
-func (s *secretStore) list() error {
-	if s.listed {
+func (d *Driver) list() error {
+	if d.listed {
 		return nil
 	}
-	all, ok := s.index.records(s.namespace, s.release)
+	all, ok := d.index.records(d.namespace, d.release)
 	if !ok {
 		var err error
-		if all, _, err = listRecords(s.ctx, s.api, s.namespace, s.release); err != nil {
+		if all, _, err = listRecords(d.ctx, d.api, d.namespace, d.release); err != nil {
 			return err
 		}
 	}
 	for _, rec := range all {
-		if s.stored[rec.Name] == nil {
-			s.stored[rec.Name] = &stored{record: rec}
+		if d.stored[rec.Name] == nil {
+			d.stored[rec.Name] = &stored{record: rec}
 		}
 	}
-	s.listed = true
+	d.listed = true
 	return nil
 }
 
 // ListLive lists the revisions at the API server instead of the index. An action calls it
 // before all other methods.
-func (s *secretStore) ListLive() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	index := s.index
-	s.index = nil
-	err := s.list()
-	s.index = index
+func (d *Driver) ListLive() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	index := d.index
+	d.index = nil
+	err := d.list()
+	d.index = index
 	return err
 }
 
 // records returns the known records, newest first.
-func (s *secretStore) records() []record {
-	all := make([]record, 0, len(s.stored))
-	for _, known := range s.stored {
+func (d *Driver) records() []record {
+	all := make([]record, 0, len(d.stored))
+	for _, known := range d.stored {
 		all = append(all, known.record)
 	}
 	sortNewestFirst(all)
@@ -188,108 +132,163 @@ func (s *secretStore) records() []record {
 }
 
 // List implements driver.Driver.
-func (s *secretStore) List(filter func(*helmrelease.Release) bool) ([]*helmrelease.Release, error) {
-	all, err := s.Query(nil)
+func (d *Driver) List(filter func(*helmrelease.Release) bool) ([]*helmrelease.Release, error) {
+	all, err := d.Query(nil)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(all, func(rls *helmrelease.Release) bool { return !filter(rls) }), err
 }
 
-// Delete implements driver.Driver. The returned release may have only name and number. If a
+// Delete implements driver.Driver. Revisions no longer returns the revision. The returned release may have only name and number. If a
 // known revision no longer exists, Delete succeeds: the answer to an earlier request may
 // have been lost.
-func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.stored[key]
-	err := s.api.delete(s.ctx, key)
+func (d *Driver) Delete(key string) (*helmrelease.Release, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.stored[key]
+	err := d.api.delete(d.ctx, key)
 	if err == nil || apierrors.IsNotFound(err) {
-		delete(s.stored, key)
+		gone := record{Name: key}
+		delete(d.stored, key)
+		delete(d.states, gone.version())
 		if known != nil {
-			s.index.noteDelete(s.namespace, known.record)
+			d.index.noteDelete(d.namespace, known.record)
+			// The event of a watch would come later, and there may be no watch.
+			d.cache.remove(known.record.UID)
 		}
 	}
 	if apierrors.IsNotFound(err) && known == nil {
 		return nil, driver.ErrReleaseNotFound
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("delete Secret %s/%s: %w", s.namespace, key, err)
+		return nil, fmt.Errorf("delete Secret %s/%s: %w", d.namespace, key, err)
 	}
 	if known != nil && known.full != nil {
 		return known.full, nil
 	}
 	gone := record{Name: key}
-	return &helmrelease.Release{Name: s.release, Namespace: s.namespace, Version: gone.version()}, nil
+	return &helmrelease.Release{Name: d.release, Namespace: d.namespace, Version: gone.version()}, nil
 }
 
-// create stores a staged revision, and returns it as it can be read now.
-func (s *secretStore) create(st *staged) (written, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w, rls, k := st.written, st.release, st.kept
-	w.seal(s, k)
-	rec, err := s.api.create(s.ctx, w.secret)
+// Create labels and stores a new revision.
+func (d *Driver) Create(key string, rls *helmrelease.Release) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.staged
+	if d.staged = nil; w == nil || w.release != rls {
+		if err := d.stage(key, rls); err != nil {
+			return err
+		}
+		w, d.staged = d.staged, nil
+	}
+	d.seal(w)
+	rec, err := d.api.create(d.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
-		s.index.markStale(s.namespace, s.release)
-		return written{}, fmt.Errorf("%w: another client has created revision %d in the meantime", driver.ErrReleaseExists, rls.Version)
+		d.index.markStale(d.namespace, d.release)
+		return fmt.Errorf("%w: another client has created revision %d in the meantime", driver.ErrReleaseExists, rls.Version)
 	}
 	if err != nil {
-		return written{}, s.refused("create", w.secret, err)
+		return d.refused("create", w.secret, err)
 	}
-	return s.noteWrite(w, rec, rls, k), nil
+	d.noteWrite(w, rec)
+	d.created = max(d.created, rls.Version)
+	return nil
 }
 
-// update stores a revision again, and returns it as it can be read now.
-func (s *secretStore) update(key string, rls *helmrelease.Release) (written, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.partial[rls] {
-		return written{}, fmt.Errorf("revision %d of release %s was not read and cannot be stored again", rls.Version, rls.Name)
+// Update stores an existing revision again. It returns an error that wraps ErrOvertaken if another
+// client has written the record since it was read.
+func (d *Driver) Update(key string, rls *helmrelease.Release) error {
+	err := d.update(key, rls)
+	d.options.stopIfOvertaken(err)
+	return err
+}
+
+func (d *Driver) update(key string, rls *helmrelease.Release) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.relabel(key, rls)
+	defer func() {
+		if err == nil {
+			delete(d.failed, rls.Version)
+		} else {
+			d.failed[rls.Version] = err
+		}
+	}()
+	if d.partial[rls] {
+		return fmt.Errorf("revision %d of release %s was not read and cannot be stored again", rls.Version, rls.Name)
 	}
-	known, err := s.read(key)
+	known, err := d.read(key)
 	if err != nil {
-		return written{}, err
+		return err
 	}
-	w, err := s.secret(key, rls, known)
-	if err == nil && len(w.secret.Data[dataKey]) > corev1.MaxSecretSize && len(rls.Info.Description) > briefDescription {
+	w, err := d.secret(key, rls, known)
+	if err == nil && w.size() > corev1.MaxSecretSize && len(rls.Info.Description) > briefDescription {
 		// The new status is more important than the whole description.
 		rls.Info.Description = strings.ToValidUTF8(rls.Info.Description[:briefDescription], "") + "..."
-		w, err = s.secret(key, rls, known)
+		w, err = d.secret(key, rls, known)
 	}
 	if err != nil {
-		return written{}, err
+		return err
 	}
-	w.secret.Labels[labelModified] = s.seconds()
-	w.seal(s, known.kept)
-	rec, err := conditional(s.ctx, s.api, w.secret, func() (record, error) { return s.api.update(s.ctx, w.secret) })
+	w.secret.Labels[labelModified] = d.seconds()
+	d.seal(w)
+	rec, err := conditional(d.ctx, d.api, w.secret, func() (record, error) { return d.api.update(d.ctx, w.secret) })
 	if err != nil {
-		return written{}, s.refused("update", w.secret, err)
+		return d.refused("update", w.secret, err)
 	}
-	return s.noteWrite(w, rec, rls, known.kept), nil
+	d.noteWrite(w, rec)
+	return nil
 }
 
-// noteWrite keeps a Secret that the API server has stored.
-func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release, k preserved) written {
-	known := &stored{record: rec, full: detached(rls), kept: k, digest: w.digest}
+// relabel adds to an existing revision what Helm does not know.
+func (d *Driver) relabel(key string, rls *helmrelease.Release) {
+	if d.options.FailureLabel != nil && rls.Info.Status == helmrelease.StatusFailed {
+		if label := d.options.FailureLabel(); label != "" {
+			rls.Labels = withLabel(rls.Labels, label, "true")
+		}
+	}
+	if rls.Info.Status == helmrelease.StatusSuperseded && endedEarly(rls.Labels) {
+		// Helm would make a revision that never worked a target of rollbacks.
+		rls.Info.Status = helmrelease.StatusFailed
+	}
+	if status := rls.Info.Status; status == helmrelease.StatusUninstalling || status == helmrelease.StatusSuperseded {
+		if oldest := d.undeployedSince(key); oldest > 0 {
+			rls.Labels = withLabel(rls.Labels, helmv2.LabelUndeployed, undeployedLabel(rls.Version, oldest))
+		}
+	}
+	if d.applied == rls.Version {
+		rls.Labels = withLabel(rls.Labels, helmv2.LabelApplied, strconv.Itoa(d.applied))
+	}
+	if d.options.Redact != nil {
+		// After a restart, the description of a failure becomes the message of a condition.
+		rls.Info.Description = d.options.Redact(rls.Info.Description)
+	}
+}
+
+// noteWrite keeps a revision that the API server has stored.
+func (d *Driver) noteWrite(w *written, rec record) {
+	known := &stored{full: detached(w.release), kept: w.kept, digest: w.digest}
 	if rec.Name == "" {
 		// The answer could not be parsed. The next update reads the record again.
 		known.full = nil
 	}
 	rec.Name, rec.Labels = w.secret.Name, maps.Clone(w.secret.Labels)
 	known.record = rec
-	s.stored[rec.Name] = known
-	s.index.noteWrite(s.namespace, rec)
-	w.record, w.method, w.sealed = rec, applyMethod(k.top[keyApplyMethod]), k.sealed
-	return w
+	d.stored[rec.Name] = known
+	d.index.noteWrite(d.namespace, rec)
+	state := cachedRevision{revision: toRevision(w.read, w.secret.Annotations), method: w.kept.applyMethod()}
+	state.revision.Sealed = w.kept.sealed
+	d.setState(w.release.Version, rec, state)
+	if d.newest == nil || w.release.Version >= d.newest.Version {
+		d.newest = w.release
+	}
 }
 
 // label adds labels to the Secret of a revision that was written by this store, and changes nothing
 // else.
-func (s *secretStore) label(key string, more map[string]string) (record, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.stored[key]
+func (d *Driver) label(key string, more map[string]string) (record, error) {
+	known := d.stored[key]
 	if known == nil {
 		return record{}, driver.ErrReleaseNotFound
 	}
@@ -300,49 +299,56 @@ func (s *secretStore) label(key string, more map[string]string) (record, error) 
 		return record{}, err
 	}
 	changes := map[string]any{"labels": more, "resourceVersion": known.record.ResourceVersion}
-	if sealRecord(s, want, known.kept, known.digest) {
+	if d.sealRecord(want, known.kept, known.digest) {
 		changes["annotations"] = map[string]string{helmv2.AnnotationSeal: want.Annotations[helmv2.AnnotationSeal]}
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": changes})
 	if err != nil {
 		return record{}, err
 	}
-	rec, err := conditional(s.ctx, s.api, want, func() (record, error) { return s.api.merge(s.ctx, key, patch) })
+	rec, err := conditional(d.ctx, d.api, want, func() (record, error) { return d.api.merge(d.ctx, key, patch) })
 	if err != nil {
-		return record{}, fmt.Errorf("label Secret %s/%s: %w", s.namespace, key, err)
+		return record{}, fmt.Errorf("label Secret %s/%s: %w", d.namespace, key, err)
 	}
-	s.index.noteWrite(s.namespace, rec)
+	d.index.noteWrite(d.namespace, rec)
 	known.record = rec
 	return rec, nil
 }
 
 // read returns a revision in full. It sends a request only for a revision that was not read
 // before.
-func (s *secretStore) read(key string) (*stored, error) {
-	if known := s.stored[key]; known != nil && known.full != nil {
+func (d *Driver) read(key string) (*stored, error) {
+	if known := d.stored[key]; known != nil && known.full != nil {
 		return known, nil
 	}
-	secret, err := s.secretOf(key)
+	var secret *corev1.Secret
+	if d.options.ReadCache {
+		secret = d.cache.secret(d.connection, d.namespace, key)
+	}
+	var err error
+	if secret == nil {
+		secret, err = d.api.get(d.ctx, key)
+	}
 	if apierrors.IsNotFound(err) {
 		return nil, driver.ErrReleaseNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read Secret %s/%s: %w", s.namespace, key, err)
+		return nil, fmt.Errorf("read Secret %s/%s: %w", d.namespace, key, err)
 	}
-	c, err := decode(s.key, s.namespace, secret)
+	c, err := decode(d.key, d.namespace, secret)
 	if err != nil {
 		return nil, err
 	}
 	rec, _ := recordOf(secret)
 	rls := *c.release
 	rls.Labels = ownLabels(secret.Labels)
-	s.stored[key] = &stored{record: rec, full: &rls, kept: s.preserve(c), digest: sha256.Sum256(secret.Data[dataKey])}
-	return s.stored[key], nil
+	d.stored[key] = &stored{record: rec, full: &rls, kept: d.preserve(c), digest: sha256.Sum256(secret.Data[dataKey])}
+	return d.stored[key], nil
 }
 
 // preserve returns the content of a record that Helm's release does not have. An attempt that nothing
 // proves is dropped.
-func (s *secretStore) preserve(c *content) preserved {
+func (d *Driver) preserve(c *content) preserved {
 	kept, rls := preservedOf(c), c.release
 	if !kept.sealed {
 		kept.attempt = nil
@@ -351,75 +357,15 @@ func (s *secretStore) preserve(c *content) preserved {
 		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version, Status: helmv2.ReleaseStatus(rls.Info.Status),
 		Owner: owner(rls.Labels, rls.Version), Sealed: kept.sealed, FirstDeployed: rls.Info.FirstDeployed.Time,
 	}
-	kept.proven = release.Proven(&r, s.uid, s.recorded)
-	if kept.proven || snapshotOf(rls.Name, rls.Namespace, rls.Version, s.recorded) == nil {
+	kept.proven = release.Proven(&r, d.options.UID, d.options.History)
+	if kept.proven || snapshotOf(rls.Name, rls.Namespace, rls.Version, d.options.History) == nil {
 		return kept
 	}
 	// The digests are computed only for a record without a seal.
-	r = c.revision(s.recorded).revision
-	kept.proven = release.Proven(&r, s.uid, s.recorded)
+	r = c.revision(d.options.History).revision
+	kept.proven = release.Proven(&r, d.options.UID, d.options.History)
 	kept.sealed = kept.sealed || kept.proven
 	return kept
 }
 
-// proven reports whether a revision that was read or written comes from the HelmRelease; see
-// release.Proven.
-func (s *secretStore) proven(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.stored[key]
-	return known != nil && known.kept.proven
-}
-
-// secretOf returns the Secret of a revision, which must not be changed.
-func (s *secretStore) secretOf(key string) (*corev1.Secret, error) {
-	if s.readCached != nil {
-		if secret := s.readCached(key); secret != nil {
-			return secret, nil
-		}
-	}
-	return s.api.get(s.ctx, key)
-}
-
-// applyMethodOf returns the apply method in the record of a stored revision, empty if the
-// record has none or cannot be read.
-func (s *secretStore) applyMethodOf(key string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known, err := s.read(key)
-	if err != nil {
-		return ""
-	}
-	return applyMethod(known.kept.top[keyApplyMethod])
-}
-
-// unread returns the record of a revision of which only the metadata is known.
-func (s *secretStore) unread(key string) (record, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.stored[key]
-	if known == nil || known.full != nil {
-		return record{}, false
-	}
-	return known.record, true
-}
-
-// recordOf returns the record of a known revision.
-func (s *secretStore) recordOf(key string) (record, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.stored[key]
-	if known == nil {
-		return record{}, false
-	}
-	return known.record, true
-}
-
-// exists returns false if a revision is known not to exist.
-func (s *secretStore) exists(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.listed || s.stored[key] != nil
-}
-
-func (s *secretStore) seconds() string { return strconv.FormatInt(s.now().Unix(), 10) }
+func (d *Driver) seconds() string { return strconv.FormatInt(d.now().Unix(), 10) }

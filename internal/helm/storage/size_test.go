@@ -99,15 +99,15 @@ func TestCompressedOnce(t *testing.T) {
 	d, clients := newDriver(t, unmarked)
 	d.SetApplyMethod(ServerSide)
 	rls := heavy(1, 100<<10)
-	prechecked, err := d.precheck(rls, ServerSide)
+	prechecked, err := d.Precheck(rls, ServerSide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	size, err := d.stage(key+"1", rls)
-	if err != nil || size != prechecked {
-		t.Fatalf("%d bytes, foreseen were %d; %v", size, prechecked, err)
+	size, err := d.Stage(key+"1", rls)
+	if err != nil || size.Bytes != prechecked.Bytes {
+		t.Fatalf("%d bytes, foreseen were %d; %v", size.Bytes, prechecked.Bytes, err)
 	}
-	packed := d.staged.written.secret.Data[dataKey]
+	packed := d.staged.secret.Data[dataKey]
 	rls.Manifest = "changed"
 	if err := d.Create(key+"1", rls); err != nil {
 		t.Fatal(err)
@@ -130,13 +130,15 @@ func TestEndIsRecorded(t *testing.T) {
 	most := corev1.MaxSecretSize - roomFor(rls)
 	const guess = 700 << 10
 	rls.Chart = heavy(1, guess).Chart
-	size, err := d.stage(key+"1", rls)
+	err := d.stage(key+"1", rls)
 	if err != nil {
 		t.Fatal(err)
 	}
+	size := d.staged.size()
 	// What cannot be compressed takes a third more once it is encoded.
 	rls.Chart = heavy(1, guess+(most-size)*3/4-(1<<10)).Chart
-	if size, err = d.stage(key+"1", rls); err != nil || size > most || size < most-(4<<10) {
+	err = d.stage(key+"1", rls)
+	if size = d.staged.size(); err != nil || size > most || size < most-(4<<10) {
 		t.Fatalf("%d bytes, %d are allowed: %v", size, most, err)
 	}
 	if err := d.Create(key+"1", rls); err != nil {

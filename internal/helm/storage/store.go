@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -85,19 +84,11 @@ func (s *Store) Open(ctx context.Context, getter genericclioptions.RESTClientGet
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{
-		secretStore: newSecretStore(ctx, api, target.StorageNamespace, target.Name, s.now),
-		options:     options, cache: &s.cache,
-	}
-	d.packer = &s.packer
-	d.key, d.uid, d.recorded = s.key, options.UID, options.History
+	d := openDriver(ctx, api, target.StorageNamespace, target.Name, s.now)
+	d.options, d.packer, d.key, d.cache = options, &s.packer, s.key, &s.cache
 	var local bool
 	if d.connection, local, _ = connectionOf(getter); local {
 		d.index = s.index
-	}
-	if options.ReadCache {
-		id := d.connection
-		d.readCached = func(key string) *corev1.Secret { return s.cache.secret(id, target.StorageNamespace, key) }
 	}
 	return d, nil
 }

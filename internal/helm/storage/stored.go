@@ -41,8 +41,8 @@ type FailedRevision struct {
 // reads only records that the action of the driver has not read: the deployed one, which Helm needs
 // too, and the failed ones. Without failed revisions, it does not return the deployed one.
 func FailedSince(d *Driver, before int) (deployed Manifest, failed []FailedRevision, err error) {
-	d.secretStore.mu.Lock()
-	defer d.secretStore.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.list(); err != nil {
 		return Manifest{}, nil, err
 	}
@@ -102,16 +102,14 @@ func manifestOf(rls *helmrelease.Release) Manifest {
 // undeployedSince returns the oldest stored revision if the stored status of a revision is failed or
 // pending; 0 if it is another. If the revision has the undeployed label already, it returns the
 // number in the label.
-func undeployedSince(s *secretStore, key string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.stored[key]
+func (d *Driver) undeployedSince(key string) int {
+	known := d.stored[key]
 	if known == nil {
 		return 0
 	}
 	rec := known.record
 	if rec.status() == helmrelease.StatusFailed || rec.status().IsPending() {
-		return oldestOf(s.records())
+		return oldestOf(d.records())
 	}
 	return undeployed(rec.Labels, rec.version())
 }
@@ -156,6 +154,9 @@ func preservedOf(c *content) preserved {
 	}
 }
 
+// applyMethod returns the apply method, empty if the record has none.
+func (p preserved) applyMethod() string { return applyMethod(p.top[keyApplyMethod]) }
+
 // annotations returns the annotations of the record; nil if there are none.
 func (p preserved) annotations() (map[string]string, error) {
 	var all map[string]string
@@ -192,90 +193,55 @@ func detached(rls *helmrelease.Release) *helmrelease.Release {
 	return &d
 }
 
-// written is a revision that was stored.
+// written is a revision that is compressed, before and after it is stored.
 type written struct {
-	record record
-	// release is the revision as it is read, without the files of the chart.
 	release *helmrelease.Release
-	method  string
-
+	// read is the revision as it is read, without the files of the chart.
+	read   *helmrelease.Release
+	kept   preserved
 	secret *corev1.Secret
 	digest [sha256.Size]byte
-	// sealed is that of the preserved content: also true if there is no key.
-	sealed bool
 }
 
+// size returns the number of bytes of the record in its Secret.
+func (w *written) size() int { return len(w.secret.Data[dataKey]) }
+
 // seal seals the Secret before it is sent, if it may be sealed.
-func (w *written) seal(s *secretStore, k preserved) {
+func (d *Driver) seal(w *written) {
 	w.digest = sha256.Sum256(w.secret.Data[dataKey])
-	sealRecord(s, w.secret, k, w.digest)
+	d.sealRecord(w.secret, w.kept, w.digest)
 }
 
 // sealRecord adds the seal to a record that may be sealed. It reports false if there is none.
-func sealRecord(s *secretStore, secret *corev1.Secret, k preserved, digest [sha256.Size]byte) bool {
+func (d *Driver) sealRecord(secret *corev1.Secret, k preserved, digest [sha256.Size]byte) bool {
 	if !k.sealed {
 		return false
 	}
-	seal := s.key.seal(s.namespace, secret, digest)
+	seal := d.key.seal(d.namespace, secret, digest)
 	if seal != "" {
 		secret.Annotations = withLabel(secret.Annotations, helmv2.AnnotationSeal, seal)
 	}
 	return seal != ""
 }
 
-// staged is a new revision that is compressed and not stored yet.
-type staged struct {
-	release *helmrelease.Release
-	written written
-	kept    preserved
-}
-
-// size returns the number of bytes of the record in its Secret.
-func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
-
-// sourceOf returns the revision of the source of a revision that was read; empty if it is unknown.
-func sourceOf(s *secretStore, key string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known := s.stored[key]; known != nil {
-		return known.kept.source
-	}
-	return ""
-}
-
-// stage compresses a new revision, whose record has the given content besides.
-func (s *secretStore) stage(key string, rls *helmrelease.Release, k preserved) (*staged, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k.created = s.seconds()
-	w, err := s.secret(key, rls, &stored{kept: k})
-	return &staged{release: rls, written: w, kept: k}, err
-}
-
-// precheck returns the number of bytes that a revision takes if it is created.
-func (s *secretStore) precheck(rls *helmrelease.Release, method string) (int, error) {
-	data, err := s.data(rls, applyMethodField(method))
-	return len(data), err
-}
-
 // data returns the data of the Secret of a release.
-func (s *secretStore) data(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
-	raw, err := encode(rls, kept, s.Chart.Load())
+func (d *Driver) data(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
+	raw, err := encode(rls, kept, d.Chart.Load())
 	if err != nil {
 		return nil, err
 	}
-	return s.packer.pack(raw)
+	return d.packer.pack(raw)
 }
 
 // secret returns the Secret of a release.
-func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored) (written, error) {
-	data, err := s.data(rls, known.kept.unknownFields)
+func (d *Driver) secret(key string, rls *helmrelease.Release, known *stored) (*written, error) {
+	data, err := d.data(rls, known.kept.unknownFields)
 	if err != nil {
-		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
+		return nil, fmt.Errorf("encode Secret %s/%s: %w", d.namespace, key, err)
 	}
 	annotations, err := known.kept.annotations()
 	if err != nil {
-		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
+		return nil, fmt.Errorf("encode Secret %s/%s: %w", d.namespace, key, err)
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: key, Labels: storedLabels(rls), Annotations: annotations, ResourceVersion: known.record.ResourceVersion},
@@ -288,19 +254,19 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	// both.
 	read, err := asRead(rls, secret.Labels)
 	if err != nil {
-		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
+		return nil, fmt.Errorf("encode Secret %s/%s: %w", d.namespace, key, err)
 	}
-	return written{secret: secret, release: read}, nil
+	return &written{release: rls, read: read, kept: known.kept, secret: secret}, nil
 }
 
 // refused returns the error of a write. If the record is too large, the error has the sizes,
 // which the API server states only partly.
-func (s *secretStore) refused(verb string, secret *corev1.Secret, err error) error {
+func (d *Driver) refused(verb string, secret *corev1.Secret, err error) error {
 	size := len(secret.Data[dataKey])
 	if size > corev1.MaxSecretSize || apierrors.IsRequestEntityTooLargeError(err) {
 		return fmt.Errorf("%s Secret %s/%s: the revision takes %d bytes, compressed, and the API server allows %d; "+
 			"the chart's files, the values or the rendered objects have to become smaller: %w",
-			verb, s.namespace, secret.Name, size, corev1.MaxSecretSize, err)
+			verb, d.namespace, secret.Name, size, corev1.MaxSecretSize, err)
 	}
-	return fmt.Errorf("%s Secret %s/%s: %w", verb, s.namespace, secret.Name, err)
+	return fmt.Errorf("%s Secret %s/%s: %w", verb, d.namespace, secret.Name, err)
 }
