@@ -80,9 +80,9 @@ func (f *versionedSecrets) delete(_ context.Context, name string) error {
 }
 
 func attemptDriver(api secretAPI, action helmv2.ReleaseAction, stop func(error)) *Driver {
-	d := openDriver(context.Background(), api, "prod", "app", time.Now)
+	d := openDriver(context.Background(), accessTo(api), time.Now)
 	d.options = Options{UID: "uid", Attempt: release.Attempt{Action: action, Inputs: release.Inputs{Chart: "note@1.0.0"}}, Stop: stop}
-	d.key, d.cache = keyOf("k"), &readCache{}
+	d.key = keyOf("k")
 	return d
 }
 

@@ -91,7 +91,7 @@ func BenchmarkObservationDigest(b *testing.B) {
 func BenchmarkRevisions(b *testing.B) {
 	clients := fake.NewClientset()
 	api := fakeSecrets{clients.CoreV1().Secrets("prod")}
-	d := openDriver(b.Context(), api, "prod", "app", time.Now)
+	d := openDriver(b.Context(), accessTo(api), time.Now)
 	for version := 1; version <= 10; version++ {
 		rls := large(800)
 		rls.Version, rls.Info.Status = version, helmrelease.StatusSuperseded
@@ -105,7 +105,7 @@ func BenchmarkRevisions(b *testing.B) {
 	b.Run("History", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			h := &historyReader{ctx: b.Context(), api: api, target: target()}
+			h := &historyReader{access: accessTo(api), ctx: b.Context()}
 			if all, err := h.revisions(); err != nil || len(all) != 10 {
 				b.Fatal(all, err)
 			}
@@ -114,7 +114,7 @@ func BenchmarkRevisions(b *testing.B) {
 	b.Run("Upgrade", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			d := openDriver(b.Context(), api, "prod", "app", time.Now)
+			d := openDriver(b.Context(), accessTo(api), time.Now)
 			all, err := d.Query(map[string]string{"name": "app", "owner": "helm"})
 			if err != nil {
 				b.Fatal(err)

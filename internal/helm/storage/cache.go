@@ -26,8 +26,7 @@ const maxRevisions = 32768
 const maxSecretBytes = 2 << 20
 
 // readCache holds revisions that were read, for the connection that has read them: another
-// identity may lack the permission. It may be used concurrently. Its zero value is empty, and a
-// nil cache stays empty.
+// identity may lack the permission. It may be used concurrently.
 type readCache struct {
 	mu        sync.Mutex
 	revisions *simplelru.LRU[types.UID, cachedRevision]
@@ -38,6 +37,14 @@ type readCache struct {
 	// is never returned; it is removed when it is requested or evicted.
 	secrets     *simplelru.LRU[secretKey, *corev1.Secret]
 	secretBytes int64
+}
+
+func newReadCache() *readCache {
+	c := &readCache{}
+	// NewLRU fails only for a size below 1.
+	c.revisions, _ = simplelru.NewLRU(maxRevisions, func(_ types.UID, r cachedRevision) { c.bytes -= r.size() })
+	c.secrets, _ = simplelru.NewLRU(maxRevisions, func(_ secretKey, s *corev1.Secret) { c.secretBytes -= secretSize(s) })
+	return c
 }
 
 // secretKey is the name of a Secret and the connection that has read it.
@@ -69,16 +76,12 @@ func referenceOf(s *helmv2.Snapshot, r *release.Revision) reference {
 
 // put adds the revision in a record.
 func (c *readCache) put(connection string, rec record, r cachedRevision) {
-	if c == nil || rec.UID == "" || rec.ResourceVersion == "" || connection == "" {
+	if rec.UID == "" || rec.ResourceVersion == "" || connection == "" {
 		return
 	}
 	r.connection, r.resourceVersion = connection, rec.ResourceVersion
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revisions == nil {
-		// NewLRU fails only for a size below 1.
-		c.revisions, _ = simplelru.NewLRU(maxRevisions, func(_ types.UID, r cachedRevision) { c.bytes -= r.size() })
-	}
 	// Add does not report a value that it replaces.
 	c.revisions.Remove(rec.UID)
 	c.revisions.Add(rec.UID, r)
@@ -87,7 +90,7 @@ func (c *readCache) put(connection string, rec record, r cachedRevision) {
 
 // putSecret adds the Secret of a revision that was added with put.
 func (c *readCache) putSecret(connection, namespace string, secret *corev1.Secret) {
-	if c == nil || connection == "" {
+	if connection == "" {
 		return
 	}
 	reduced := &corev1.Secret{
@@ -96,12 +99,6 @@ func (c *readCache) putSecret(connection, namespace string, secret *corev1.Secre
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revisions == nil {
-		return
-	}
-	if c.secrets == nil {
-		c.secrets, _ = simplelru.NewLRU(maxRevisions, func(_ secretKey, s *corev1.Secret) { c.secretBytes -= secretSize(s) })
-	}
 	key := secretKey{connection, namespace, secret.Name}
 	c.secrets.Remove(key)
 	c.secrets.Add(key, reduced)
@@ -120,14 +117,8 @@ func secretSize(secret *corev1.Secret) int64 {
 // secret returns a Secret, which must not be changed; nil if the cache does not have it or has
 // a revision of a newer version.
 func (c *readCache) secret(connection, namespace, name string) *corev1.Secret {
-	if c == nil {
-		return nil
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.secrets == nil {
-		return nil
-	}
 	secret, ok := c.secrets.Get(secretKey{connection, namespace, name})
 	if !ok {
 		return nil
@@ -164,34 +155,20 @@ func (r *cachedRevision) size() int64 {
 func (c *readCache) stats() (revisions int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revisions == nil {
-		return 0, 0
-	}
 	return c.revisions.Len(), c.bytes + c.secretBytes
 }
 
 // get returns the revision in a record, if the cache has it at the same resourceVersion.
 func (c *readCache) get(connection string, rec record) (cachedRevision, bool) {
-	if c == nil {
-		return cachedRevision{}, false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revisions == nil {
-		return cachedRevision{}, false
-	}
 	r, ok := c.revisions.Get(rec.UID)
 	return r, ok && r.connection == connection && r.resourceVersion == rec.ResourceVersion
 }
 
 // remove removes a deleted revision.
 func (c *readCache) remove(uid types.UID) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revisions != nil {
-		c.revisions.Remove(uid)
-	}
+	c.revisions.Remove(uid)
 }

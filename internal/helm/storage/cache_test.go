@@ -19,7 +19,7 @@ import (
 // TestReadCacheSize: a revision that replaces another one is not counted twice, and removed
 // revisions are not counted.
 func TestReadCacheSize(t *testing.T) {
-	m := &readCache{}
+	m := newReadCache()
 	note := func(uid types.UID, description string) {
 		rec := record{UID: uid, ResourceVersion: "1"}
 		m.put("way", rec, cachedRevision{revision: release.Revision{Description: description, Tests: map[string]release.TestRun{"a": {}}}})
@@ -75,7 +75,7 @@ func TestReadCacheSecrets(t *testing.T) {
 		m.put("us", rec, cachedRevision{})
 		m.putSecret("us", "prod", secret)
 	}
-	m := &readCache{}
+	m := newReadCache()
 	m.putSecret("us", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
 	if got := m.secret("us", "prod", "app"); got != nil {
 		t.Errorf("of what nothing is known, there is %v", got)

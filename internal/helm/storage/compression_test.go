@@ -143,7 +143,7 @@ func large(files int) *helmrelease.Release {
 func BenchmarkStore(b *testing.B) {
 	for name, files := range map[string]int{"Small": 4, "Large": 800} {
 		rls := large(files)
-		d := openDriver(b.Context(), nil, "prod", "app", time.Now)
+		d := openDriver(b.Context(), accessTo(nil), time.Now)
 		b.Run(name+"/Create", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

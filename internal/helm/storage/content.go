@@ -4,7 +4,6 @@
 package storage
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,15 +31,6 @@ type content struct {
 	release *helmrelease.Release
 	// sealed is true if the record has a valid seal.
 	sealed bool
-}
-
-// readContent reads a record from the API server.
-func readContent(ctx context.Context, api secretReader, key *SealKey, namespace, name string) (*content, error) {
-	secret, err := api.get(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
-	}
-	return decode(key, namespace, secret)
 }
 
 // decode returns the record in a Secret. All readers of records use it.

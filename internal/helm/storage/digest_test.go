@@ -291,7 +291,7 @@ func TestHistoryHasReferenceDigest(t *testing.T) {
 		{APIVersion: "v2", Name: "app", Namespace: "other", Version: 2, Digest: "sha256:"},
 		{APIVersion: "v2", Name: "app", Namespace: "prod", Version: 2, Digest: "sha512:", OCIDigest: "o"},
 	}
-	h := &historyReader{ctx: t.Context(), api: fakeSecrets{clients.CoreV1().Secrets("prod")}, target: target(), recorded: recorded}
+	h := &historyReader{access: accessTo(fakeSecrets{clients.CoreV1().Secrets("prod")}), ctx: t.Context(), recorded: recorded}
 	all, err := h.history()
 	if err != nil || len(all) != 2 {
 		t.Fatalf("history %+v, error %v", all, err)

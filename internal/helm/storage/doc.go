@@ -5,13 +5,17 @@
 // revisions of a release. It is a storage driver for Helm's actions, and it reads the history
 // of releases for decisions. It depends on no other package that runs Helm.
 //
+// Records are read in two ways. Their metadata, from a list or from the Index, tells which revisions
+// exist, their statuses and labels. The content of one record is decoded as a whole, within limits,
+// and compared with its seal.
+//
 // Files, top-down:
 //
 //	live.go         reads that use neither index nor cache
 //	history.go      the revisions of a release for a decision, and which of them are read
 //	attempt.go      the attempts of a driver: begin and resume
 //	driver.go       Driver, and what it reports besides Helm's interface
-//	store.go        Store, which all actions share, and Open, which returns the driver of one
+//	store.go        Store, which all actions share, and access, which reads records both ways
 //	secrets.go      Helm's interface of drivers: reads and writes of one release
 //	stored.go       revisions that the driver knows, and their Secrets
 //	seal.go         seals of records, which show that a controller has written them

@@ -42,22 +42,13 @@ type Driver struct {
 	// contain it.
 	Chart atomic.Pointer[RawChart]
 
+	access
 	// ctx has no cancellation: the result of an action is recorded even if the action is
 	// cancelled. Helm's interface passes no context.
-	ctx       context.Context //nolint:containedctx // see above
-	api       secretAPI
-	namespace string
-	release   string
-	options   Options
-	now       func() time.Time
-	packer    *packer
-	// key seals records.
-	key *SealKey
-	// index replaces lists; nil if there is none for the cluster.
-	index *Index
-	// cache receives the revisions that were stored, for readers with the same connection.
-	cache      *readCache
-	connection string
+	ctx     context.Context //nolint:containedctx // see above
+	options Options
+	now     func() time.Time
+	packer  *packer
 
 	// mu is held during requests.
 	mu sync.Mutex
@@ -85,9 +76,9 @@ type Driver struct {
 
 var _ driver.Driver = (*Driver)(nil)
 
-func openDriver(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *Driver {
+func openDriver(ctx context.Context, a access, now func() time.Time) *Driver {
 	return &Driver{
-		ctx: context.WithoutCancel(ctx), api: api, namespace: namespace, release: release, now: now, packer: &packer{},
+		access: a, ctx: context.WithoutCancel(ctx), now: now, packer: &packer{},
 		stored: map[string]*stored{}, partial: map[*helmrelease.Release]bool{}, states: map[int]cachedRevision{}, failed: map[int]error{},
 	}
 }
@@ -153,7 +144,7 @@ func (d *Driver) UpdateError() error {
 // ListRevisions lists the revisions of the release at the API server, newest first. It reads the newest
 // one unless it is uninstalled, and of the others the metadata only: these are Unread.
 func (d *Driver) ListRevisions(ctx context.Context) ([]release.Revision, error) {
-	all, _, err := listRecords(ctx, d.api, d.namespace, d.release)
+	all, _, err := d.metadata(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func newDriver(t *testing.T, mark func() string) (*Driver, *fake.Clientset) {
 	t.Helper()
 	clients := fake.NewClientset()
 	moment := func() time.Time { return time.Unix(1767323045, 0) }
-	d := openDriver(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", moment)
+	d := openDriver(t.Context(), accessTo(fakeSecrets{clients.CoreV1().Secrets("prod")}), moment)
 	d.options = Options{UID: "uid-1", FailureLabel: mark}
 	return d, clients
 }
@@ -250,7 +250,7 @@ func TestApplyMethod(t *testing.T) {
 		}
 	}
 	// Another process knows only what is stored.
-	other := openDriver(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)
+	other := openDriver(t.Context(), accessTo(fakeSecrets{clients.CoreV1().Secrets("prod")}), time.Now)
 	for version, want := range map[int]string{1: "", 2: "ssa", 3: "csa", 4: ""} {
 		if got := d.ApplyMethod(version); got != want {
 			t.Errorf("revision %d was applied by %q, want %q", version, got, want)

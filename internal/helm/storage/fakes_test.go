@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-
-	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // fakeSecrets is a secretAPI over a client in memory.
@@ -60,6 +58,7 @@ func (f fakeSecrets) answer(secret *corev1.Secret, err error) (record, error) {
 	return rec, nil
 }
 
-func target() release.Target {
-	return release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
+// accessTo returns the access to the release prod/app.
+func accessTo(api secretAPI) access {
+	return access{api: api, namespace: "prod", release: "app", cache: newReadCache()}
 }

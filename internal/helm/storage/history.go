@@ -22,52 +22,31 @@ import (
 // History reads only Secrets that the read cache does not have. Of the older revisions it reads
 // those that a decision can depend on; the others are Unread.
 func (s *Store) History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
-	h, err := s.reader(ctx, getter, target, recorded)
-	if err != nil {
-		return nil, err
-	}
-	return h.history()
+	return s.history(ctx, getter, target, recorded, false)
 }
 
 // LiveHistory is History with a list from the API server instead of the index. The decision
 // that a release does not exist needs it, because the index may be stale.
 func (s *Store) LiveHistory(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
-	h, err := s.reader(ctx, getter, target, recorded)
+	return s.history(ctx, getter, target, recorded, true)
+}
+
+func (s *Store) history(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots, live bool) ([]release.Revision, error) {
+	a, err := s.access(getter, target)
 	if err != nil {
 		return nil, err
 	}
-	h.live = true
+	h := &historyReader{access: a, ctx: ctx, live: live, recorded: recorded}
 	return h.history()
 }
 
 // historyReader reads the revisions of one release once.
 type historyReader struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one call
-	api   secretReader
-	cache *readCache
-	index *Index
-	key   *SealKey
-	// connection is the ID of the connection.
-	connection string
-	// ownIndex is true if the watch of the index has the same user as the connection.
-	ownIndex bool
+	access
+	ctx context.Context //nolint:containedctx // lives as long as one call
 	// live is true if the records are listed at the API server.
 	live     bool
-	target   release.Target
 	recorded helmv2.Snapshots
-}
-
-func (s *Store) reader(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) (*historyReader, error) {
-	api, err := secretsOf(getter, target.StorageNamespace)
-	if err != nil {
-		return nil, err
-	}
-	h := &historyReader{ctx: ctx, api: api, cache: &s.cache, key: s.key, target: target, recorded: recorded}
-	var local bool
-	if h.connection, local, h.ownIndex = connectionOf(getter); local {
-		h.index = s.index
-	}
-	return h, nil
 }
 
 func (h *historyReader) history() ([]release.Revision, error) {
@@ -78,7 +57,7 @@ func (h *historyReader) history() ([]release.Revision, error) {
 		all, err = h.revisions()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("history of release %s in namespace %s: %w", h.target.Name, h.target.StorageNamespace, err)
+		return nil, fmt.Errorf("history of release %s in namespace %s: %w", h.release, h.namespace, err)
 	}
 	return all, nil
 }
@@ -116,14 +95,14 @@ func (h *historyReader) revisions() ([]release.Revision, error) {
 // agrees with the recorded snapshots: another process may have written a revision that the watch
 // has not shown yet.
 func (h *historyReader) records() ([]record, error) {
-	if all, ok := h.index.records(h.target.StorageNamespace, h.target.Name); ok && !h.live && h.agrees(all) {
+	if all, ok := h.index.records(h.namespace, h.release); ok && !h.live && h.agrees(all) {
 		return all, nil
 	}
-	all, at, err := listRecords(h.ctx, h.api, h.target.StorageNamespace, h.target.Name)
+	all, at, err := h.metadata(h.ctx)
 	if err != nil {
 		return nil, err
 	}
-	h.index.noteList(h.target.StorageNamespace, h.target.Name, all, at)
+	h.index.noteList(h.namespace, h.release, all, at)
 	return all, nil
 }
 
@@ -161,13 +140,13 @@ func (h *historyReader) cached(rec record) (release.Revision, bool) {
 
 // read reads a revision and adds it to the read cache.
 func (h *historyReader) read(rec record) (release.Revision, error) {
-	c, err := readContent(h.ctx, h.api, h.key, h.target.StorageNamespace, rec.Name)
+	c, err := h.content(h.ctx, rec.Name)
 	if err != nil {
 		return release.Revision{}, err
 	}
 	found, _ := recordOf(c.secret)
 	f := c.revision(h.recorded)
 	h.cache.put(h.connection, found, f)
-	h.cache.putSecret(h.connection, h.target.StorageNamespace, c.secret)
+	h.cache.putSecret(h.connection, h.namespace, c.secret)
 	return f.revision, nil
 }

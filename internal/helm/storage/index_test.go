@@ -132,13 +132,13 @@ func (s *memorySecrets) since() []string {
 type indexedSecrets struct {
 	memorySecrets
 	index *Index
-	cache readCache
+	cache *readCache
 	held  []func()
 }
 
 func newIndexedSecrets(t *testing.T) *indexedSecrets {
 	t.Helper()
-	l := &indexedSecrets{index: newIndex("", nil)}
+	l := &indexedSecrets{index: newIndex("", nil), cache: newReadCache()}
 	l.index.onDelete = func(uid types.UID) { l.cache.remove(uid) }
 	if err := l.index.Replace(nil, "0"); err != nil {
 		t.Fatal(err)
@@ -162,18 +162,20 @@ func (l *indexedSecrets) watch() {
 // recorder returns the storage of an action on prod/app.
 func (l *indexedSecrets) recorder(t *testing.T) *Driver {
 	t.Helper()
-	d := openDriver(t.Context(), &l.memorySecrets, "prod", "app", time.Now)
+	d := openDriver(t.Context(), l.access("us"), time.Now)
 	d.options = Options{UID: "uid-1"}
-	d.cache, d.connection, d.index, d.key = &l.cache, "us", l.index, keyOf("k")
 	return d
+}
+
+func (l *indexedSecrets) access(connection string) access {
+	a := accessTo(&l.memorySecrets)
+	a.index, a.cache, a.connection, a.key = l.index, l.cache, connection, keyOf("k")
+	return a
 }
 
 func (l *indexedSecrets) history(t *testing.T, way string, recorded ...*helmv2.Snapshot) []release.Revision {
 	t.Helper()
-	h := &historyReader{
-		ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: way,
-		key: keyOf("k"), target: target(), recorded: recorded,
-	}
+	h := &historyReader{access: l.access(way), ctx: t.Context(), recorded: recorded}
 	all, err := h.revisions()
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +236,7 @@ func TestHistoryOfOurOwnWritesIsNotRead(t *testing.T) {
 		t.Errorf("the watch changed what is known (-before +after):\n%s", diff)
 	}
 	// What another process reads of it is the same.
-	l.cache = readCache{}
+	l.cache = newReadCache()
 	if diff := cmp.Diff(after, l.history(t, "us", stale(2))); diff != "" {
 		t.Errorf("what was remembered is not what is stored (-remembered +stored):\n%s", diff)
 	}
@@ -245,11 +247,11 @@ func TestHistoryIsReadOnce(t *testing.T) {
 	l := newIndexedSecrets(t)
 	l.make(t, 3)
 	l.watch()
-	l.cache = readCache{}
+	l.cache = newReadCache()
 	newest := stale(3)
 	all := l.history(t, "us", newest)
 	expect(t, "nothing fits the record: all are read", l, "get v3", "get v2", "get v1")
-	l.cache = readCache{}
+	l.cache = newReadCache()
 	inSync := []*helmv2.Snapshot{recorded(all[0]), recorded(all[1])}
 	some := l.history(t, "us", inSync...)
 	expect(t, "in sync: the newest is read", l, "get v3")
@@ -320,7 +322,8 @@ func TestNothingIsStoredNorRecorded(t *testing.T) {
 	l := newIndexedSecrets(t)
 	look := func(ours bool) []release.Revision {
 		t.Helper()
-		h := &historyReader{ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: "us", ownIndex: ours, target: target()}
+		h := &historyReader{access: l.access("us"), ctx: t.Context()}
+		h.ownIndex = ours
 		all, err := h.revisions()
 		if err != nil {
 			t.Fatal(err)
@@ -363,9 +366,9 @@ func TestHistoryOfWhatIsGone(t *testing.T) {
 	l.make(t, 1)
 	l.watch()
 	one := recorded(l.history(t, "us")[0])
-	l.cache = readCache{}
+	l.cache = newReadCache()
 	delete(l.secrets, Key("app", 1))
-	h := &historyReader{ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: "us", target: target(), recorded: helmv2.Snapshots{one}}
+	h := &historyReader{access: l.access("us"), ctx: t.Context(), recorded: helmv2.Snapshots{one}}
 	if _, err := h.revisions(); !apierrors.IsNotFound(err) {
 		t.Errorf("error %v, want one that tells that it is gone", err)
 	}
@@ -521,9 +524,7 @@ func TestLiveHistory(t *testing.T) {
 	}
 	l.since()
 	uninstalled := &helmv2.Snapshot{Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusUninstalled}
-	h := &historyReader{
-		ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: "us", target: target(), recorded: helmv2.Snapshots{uninstalled},
-	}
+	h := &historyReader{access: l.access("us"), ctx: t.Context(), recorded: helmv2.Snapshots{uninstalled}}
 	if all, err := h.history(); err != nil || len(all) != 0 {
 		t.Fatalf("the index shows %+v, %v", all, err)
 	}
@@ -667,7 +668,7 @@ func TestApplyMethodIsCached(t *testing.T) {
 		if got := strings.Join(l.since(), ", "); got != want {
 			t.Errorf("asked %q, want %q", got, want)
 		}
-		l.cache = readCache{}
+		l.cache = newReadCache()
 	}
 }
 

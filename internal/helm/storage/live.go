@@ -32,11 +32,11 @@ type Live struct {
 // the getter needs permission to read it. Version 0 stands for the deployed revision; with a
 // version below 0 only Newest is returned. The digests can be compared with those in recorded.
 func (s *Store) ReadLive(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Live, error) {
-	api, err := secretsOf(getter, target.StorageNamespace)
+	a, err := s.access(getter, target)
 	if err != nil {
 		return Live{}, err
 	}
-	all, _, err := listRecords(ctx, api, target.StorageNamespace, target.Name)
+	all, _, err := a.metadata(ctx)
 	if err != nil {
 		return Live{}, err
 	}
@@ -45,33 +45,31 @@ func (s *Store) ReadLive(ctx context.Context, getter genericclioptions.RESTClien
 		newest := all[0].revision()
 		live.Newest = &newest
 	}
-	rec := requested(all, version)
-	if rec == nil {
-		return live, nil
+	if rec := requested(all, version); rec != nil {
+		err = live.read(ctx, a, rec.Name, recorded)
 	}
-	err = live.read(ctx, api, s.key, target.StorageNamespace, rec.Name, recorded)
 	return live, err
 }
 
 // ReadOne reads a revision of a release with one request, by the name of its record. Newest is not
 // set, and the seal is not verified.
 func ReadOne(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int) (Live, error) {
-	var live Live
-	api, err := secretsOf(getter, target.StorageNamespace)
+	a, err := liveAccess(getter, target.StorageNamespace, target.Name)
 	if err != nil {
-		return live, err
+		return Live{}, err
 	}
-	err = live.read(ctx, api, nil, target.StorageNamespace, Key(target.Name, version), nil)
+	var live Live
+	err = live.read(ctx, a, Key(target.Name, version), nil)
 	return live, err
 }
 
 // read reads a record, if it exists.
-func (l *Live) read(ctx context.Context, api secretAPI, key *SealKey, namespace, name string, recorded helmv2.Snapshots) error {
-	c, err := readContent(ctx, api, key, namespace, name)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
+func (l *Live) read(ctx context.Context, a access, name string, recorded helmv2.Snapshots) error {
+	c, err := a.content(ctx, name)
 	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
 		return err
 	}
 	found, _ := recordOf(c.secret)
@@ -103,25 +101,25 @@ type Manifest struct {
 // the manifest of each. An error of do ends the reading. If a revision is deleted in the
 // meantime, all are read once more.
 func EachManifest(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, name string, do func(Manifest) error) error {
-	api, err := secretsOf(getter, namespace)
+	a, err := liveAccess(getter, namespace, name)
 	if err != nil {
 		return err
 	}
-	err = eachManifest(ctx, api, namespace, name, do)
+	err = a.eachManifest(ctx, do)
 	if apierrors.IsNotFound(err) {
 		// Another revision is the newest now.
-		err = eachManifest(ctx, api, namespace, name, do)
+		err = a.eachManifest(ctx, do)
 	}
 	return err
 }
 
-func eachManifest(ctx context.Context, api secretReader, namespace, name string, do func(Manifest) error) error {
-	all, _, err := api.list(ctx, recordSelector(name))
+func (a *access) eachManifest(ctx context.Context, do func(Manifest) error) error {
+	all, _, err := a.metadata(ctx)
 	if err != nil {
 		return err
 	}
 	for _, rec := range currentRecords(all) {
-		c, err := readContent(ctx, api, nil, namespace, rec.Name)
+		c, err := a.content(ctx, rec.Name)
 		if err != nil {
 			return err
 		}
@@ -136,7 +134,6 @@ func eachManifest(ctx context.Context, api secretReader, namespace, name string,
 // an upgrade drops exist until it has ended. It returns none if the newest revision is
 // uninstalled, because the others are history that was kept.
 func currentRecords(all []record) []record {
-	sortNewestFirst(all)
 	if len(all) > 0 && all[0].status() == helmrelease.StatusUninstalled {
 		return nil
 	}
@@ -174,12 +171,13 @@ func (s *Store) Stray(ctx context.Context, getter genericclioptions.RESTClientGe
 			continue
 		}
 		target := release.Target{Name: name, StorageNamespace: namespace}
-		reader, err := s.reader(ctx, getter, target, nil)
+		a, err := s.access(getter, target)
 		if err != nil {
 			return nil, nil, err
 		}
 		// The index may be stale.
-		reader.index = nil
+		a.index = nil
+		reader := historyReader{access: a, ctx: ctx}
 		stored, err := reader.revisions()
 		if err != nil {
 			return nil, nil, fmt.Errorf("history of release %s in namespace %s: %w", name, namespace, err)

@@ -28,7 +28,7 @@ func keyOf(secret string) *SealKey {
 
 // sealing returns a driver of prod/app with a key.
 func sealing(clients *fake.Clientset, key *SealKey, uid string, history helmv2.Snapshots) *Driver {
-	d := openDriver(context.Background(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)
+	d := openDriver(context.Background(), accessTo(fakeSecrets{clients.CoreV1().Secrets("prod")}), time.Now)
 	d.options = Options{UID: uid, History: history, Attempt: release.Attempt{Action: helmv2.ActionUpgrade}}
 	d.key = key
 	return d

@@ -27,26 +27,13 @@ import (
 // secretAPI sends the requests that storage needs about the Secrets of a namespace. Only get
 // transfers the data of a Secret; the other answers are metadata.
 type secretAPI interface {
-	secretReader
+	get(ctx context.Context, name string) (*corev1.Secret, error)
+	// list returns the selected records, unsorted, and the resourceVersion of the list.
+	list(ctx context.Context, selector labels.Set) (all []record, at string, err error)
 	create(ctx context.Context, secret *corev1.Secret) (record, error)
 	update(ctx context.Context, secret *corev1.Secret) (record, error)
 	merge(ctx context.Context, name string, patch []byte) (record, error)
 	delete(ctx context.Context, name string) error
-}
-
-type secretReader interface {
-	get(ctx context.Context, name string) (*corev1.Secret, error)
-	// list returns the selected records, unsorted, and the resourceVersion of the list.
-	list(ctx context.Context, selector labels.Set) (all []record, at string, err error)
-}
-
-// listRecords lists the records of a release at the API server, newest first.
-func listRecords(ctx context.Context, api secretReader, namespace, release string) (all []record, at string, err error) {
-	if all, at, err = api.list(ctx, recordSelector(release)); err != nil {
-		return nil, "", fmt.Errorf("list Secrets in namespace %s: %w", namespace, err)
-	}
-	sortNewestFirst(all)
-	return all, at, nil
 }
 
 // secretClient is the secretAPI of an API server.
@@ -250,7 +237,7 @@ const maxConflicts = 5
 // conditional sends a write that requires a resourceVersion. A conflict is no error if the API server
 // has carried out an earlier try of the same write without an answer. Otherwise another client has
 // written the record, which is never overwritten. Data is not compared if none was sent.
-func conditional(ctx context.Context, api secretReader, want *corev1.Secret, send func() (record, error)) (rec record, err error) {
+func conditional(ctx context.Context, api secretAPI, want *corev1.Secret, send func() (record, error)) (rec record, err error) {
 	for range maxConflicts {
 		if rec, err = send(); !apierrors.IsConflict(err) {
 			return rec, err

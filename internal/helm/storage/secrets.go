@@ -96,7 +96,7 @@ func (d *Driver) list() error {
 	all, ok := d.index.records(d.namespace, d.release)
 	if !ok {
 		var err error
-		if all, _, err = listRecords(d.ctx, d.api, d.namespace, d.release); err != nil {
+		if all, _, err = d.metadata(d.ctx); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func TestHelmAndWeReadEachOther(t *testing.T) {
 	if err := errors.Join(d.Create(key+"1", ours), helms.Create(key+"2", theirs)); err != nil {
 		t.Fatal(err)
 	}
-	reader := openDriver(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)
+	reader := openDriver(t.Context(), accessTo(fakeSecrets{clients.CoreV1().Secrets("prod")}), time.Now)
 	for version := range 2 {
 		ourView, err := reader.Get(Key("app", version+1))
 		if err != nil {

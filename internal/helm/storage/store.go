@@ -25,14 +25,14 @@ type Store struct {
 	index  *Index
 	key    *SealKey
 	now    func() time.Time
-	cache  readCache
+	cache  *readCache
 	packer packer
 }
 
 // New returns a store. The index describes the cluster of local connections; it may be nil. So may
 // the key: no record has a valid seal then. New must be called before the index is started.
 func New(index *Index, key *SealKey, now func() time.Time) *Store {
-	s := &Store{index: index, key: key, now: now}
+	s := &Store{index: index, key: key, now: now, cache: newReadCache()}
 	if index != nil {
 		index.onDelete = s.cache.remove
 	}
@@ -80,17 +80,68 @@ func (o Options) stopIfOvertaken(err error) {
 
 // Open returns the storage driver of one action on a release. It sends no request.
 func (s *Store) Open(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, options Options) (*Driver, error) {
-	api, err := secretsOf(getter, target.StorageNamespace)
+	a, err := s.access(getter, target)
 	if err != nil {
 		return nil, err
 	}
-	d := openDriver(ctx, api, target.StorageNamespace, target.Name, s.now)
-	d.options, d.packer, d.key, d.cache = options, &s.packer, s.key, &s.cache
-	var local bool
-	if d.connection, local, _ = connectionOf(getter); local {
-		d.index = s.index
-	}
+	d := openDriver(ctx, a, s.now)
+	d.options, d.packer = options, &s.packer
 	return d, nil
+}
+
+// access reads the records of one release. Everything that is read of records comes from its
+// methods: metadata of all, which are cheap, and the content of one.
+type access struct {
+	api                secretAPI
+	namespace, release string
+	key                *SealKey
+	// index replaces lists; nil if there is none for the cluster.
+	index *Index
+	// cache holds the revisions that were read and stored through the connection.
+	cache *readCache
+	// connection is the ID of the connection.
+	connection string
+	// ownIndex is true if the watch of the index has the same user as the connection.
+	ownIndex bool
+}
+
+// access returns the access to a release through a connection.
+func (s *Store) access(getter genericclioptions.RESTClientGetter, target release.Target) (access, error) {
+	a, err := liveAccess(getter, target.StorageNamespace, target.Name)
+	if err != nil {
+		return a, err
+	}
+	a.key, a.cache = s.key, s.cache
+	var local bool
+	if a.connection, local, a.ownIndex = connectionOf(getter); local {
+		a.index = s.index
+	}
+	return a, nil
+}
+
+// liveAccess returns an access that reads from the API server only, and verifies no seals.
+func liveAccess(getter genericclioptions.RESTClientGetter, namespace, name string) (access, error) {
+	api, err := secretsOf(getter, namespace)
+	return access{api: api, namespace: namespace, release: name}, err
+}
+
+// metadata lists the records at the API server, newest first. It also returns the resourceVersion of
+// the list.
+func (a *access) metadata(ctx context.Context) (all []record, at string, err error) {
+	if all, at, err = a.api.list(ctx, recordSelector(a.release)); err != nil {
+		return nil, "", fmt.Errorf("list Secrets in namespace %s: %w", a.namespace, err)
+	}
+	sortNewestFirst(all)
+	return all, at, nil
+}
+
+// content reads a record at the API server.
+func (a *access) content(ctx context.Context, name string) (*content, error) {
+	secret, err := a.api.get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read Secret %s/%s: %w", a.namespace, name, err)
+	}
+	return decode(a.key, a.namespace, secret)
 }
 
 // connection is implemented by getters whose answers may be kept for later requests.
