@@ -53,7 +53,8 @@ func (s *Session) watch(ctx context.Context, c *connection, list *helmv2.HelmRel
 		case err != nil:
 			return err
 		}
-		// Watches end after minutes. A server that ends them at once is not asked without a pause.
+		// Watches end after minutes. A server that ends them at once is watched again after a
+		// pause.
 		select {
 		case <-time.After(pollInterval):
 		case <-ctx.Done():

@@ -13,8 +13,8 @@ const (
 	phaseUnknown phase = iota
 	// phaseReachable: the last request or probe was answered.
 	phaseReachable
-	// phaseSuspected: a request has failed, or none was sent yet, and a probe is to decide.
-	// Requests are still sent. Reconciliations that have not started wait.
+	// phaseSuspected: a request has failed, or none was sent yet, and a probe decides. Requests are
+	// still sent. Reconciliations that have not started wait.
 	phaseSuspected
 	// phaseUnreachable: a probe has failed. Only probes are sent.
 	phaseUnreachable

@@ -100,7 +100,7 @@ func (w *Workload) key() string {
 	return "cluster"
 }
 
-// name returns the value of that key.
+// name returns the value of key.
 func (w *Workload) name() string {
 	if w.Resource == "" {
 		return w.Address

@@ -72,8 +72,8 @@ func blockedBy(err error) *release.Blocked {
 }
 
 // Filter returns the result of a comparison. If objects could not be compared because of an API
-// server, the comparison is to be repeated. Until grace has passed, the result does not
-// contain the errors of those objects.
+// server, the comparison must be repeated. Until grace has passed, the result does not contain the
+// errors of those objects.
 func (s *Outage) Filter(found release.Drift, now time.Time) release.Drift {
 	transient := func(e release.ObjectError) bool { return e.Transient }
 	if found.Repeat = slices.ContainsFunc(found.Errors, transient); !found.Repeat {

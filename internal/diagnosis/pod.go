@@ -70,7 +70,7 @@ func moreRelevant(a, b *corev1.Pod) bool {
 	return a.Name > b.Name
 }
 
-// healthy reports whether a Pod has succeeded or is ready. A Pod that is to run to completion is
+// healthy reports whether a Pod has succeeded or is ready. A Pod that should run to completion is
 // not healthy merely because it is ready.
 func healthy(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodSucceeded {

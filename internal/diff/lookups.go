@@ -28,7 +28,7 @@ type Lookups struct {
 type reads struct {
 	Lookups
 
-	// missed is true if a template asked for an object that was not read.
+	// missed is true if a template looked up an object that was not read.
 	missed atomic.Bool
 }
 

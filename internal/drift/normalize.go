@@ -18,9 +18,9 @@ import (
 //
 // Null values are removed from objects of built-in kinds. Applied, a null value would own the
 // field, remove the values of other managers, and include the API server's default in the
-// comparison. A chart with "replicas: null" needs none of that. Null stays in maps of strings,
-// where the API server reads it as an empty string, and in custom resources, where null can be a
-// value.
+// comparison. A chart with "replicas: null" intends none of these effects. Null stays in maps of
+// strings, where the API server reads it as an empty string, and in custom resources, where null
+// can be a value.
 func Normalize(desired *unstructured.Unstructured) *unstructured.Unstructured {
 	o := desired.DeepCopy()
 	delete(o.Object, "status")

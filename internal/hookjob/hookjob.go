@@ -142,7 +142,7 @@ func Make(in Input) (Plan, error) {
 }
 
 // Missing returns the needed objects that are not present: clones to create, in order, and the
-// references of objects that cannot be cloned. If there are any of the latter, the caller must
+// references of objects that cannot be cloned. If there are any such references, the caller must
 // create nothing. An object that is being deleted is not present.
 func (p Plan) Missing(present []Reference) (clones []*unstructured.Unstructured, missing []Reference) {
 	for _, n := range p.Needs {

@@ -108,8 +108,9 @@ func SourceKinds() []SourceKind {
 	}
 }
 
-// originOf returns the revision of the repository of files that a HelmChart packages. A HelmRepository
-// has the digest of an index there, which says less than the version of the chart.
+// originOf returns the revision of the repository of files that a HelmChart packages. A
+// HelmRepository has the digest of an index there, which is less specific than the version of the
+// chart.
 func originOf(o *sourcev1.HelmChart) string {
 	if o.Spec.SourceRef.Kind == sourcev1.HelmRepositoryKind {
 		return ""

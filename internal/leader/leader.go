@@ -182,8 +182,8 @@ func (f *Fence) leave() {
 }
 
 // age returns the time since the last renewal; without one it exceeds any limit. It is the larger
-// of monotonic and wall clock: the former stops while the machine sleeps, and the latter can be set
-// back. The caller holds mu.
+// of the times by the monotonic and by the wall clock: the monotonic clock stops while the machine
+// sleeps, and the wall clock can be set back. The caller must hold mu.
 func (f *Fence) age() time.Duration {
 	now := f.o.Now()
 	return max(now.Sub(f.renewed), now.Round(0).Sub(f.renewed.Round(0)))

@@ -59,7 +59,7 @@ func isTokenRequest(req *http.Request) bool {
 		parts[4] == "serviceaccounts" && parts[6] == "token"
 }
 
-// isSelfReview reports whether a request asks for the rights of the identity that sends it.
+// isSelfReview reports whether a request reads the rights of the identity that sends it.
 func isSelfReview(req *http.Request) bool {
 	parts := apiPath(req)
 	// apis/authorization.k8s.io/v1/RESOURCE

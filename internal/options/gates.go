@@ -35,7 +35,7 @@ type Gates struct {
 type gate struct {
 	// value is the field of the gate; nil if the gate has no effect.
 	value *bool
-	// reason says why a gate without a value has no effect. It is logged.
+	// reason is why a gate without a value has no effect. It is logged.
 	reason string
 }
 

@@ -236,8 +236,9 @@ func (o *Options) TokenLifetime() time.Duration {
 	return o.TokenCacheMaxDuration
 }
 
-// LooksForOthers reports whether the controller waits while a controller in another namespace leads.
-// A controller of one namespace does not: a Lease does not tell which namespaces its holder watches.
+// LooksForOthers reports whether the controller waits while a controller in another namespace
+// leads. A controller of one namespace does not wait: a Lease does not contain which namespaces its
+// holder watches.
 func (o *Options) LooksForOthers() bool {
 	return o.LeaderElection.Enable && !o.AllowSecondController && o.WatchAllNamespaces
 }

@@ -29,7 +29,7 @@ const (
 // Observation is the content of one answer or event about an object.
 type Observation struct {
 	Source Source
-	// Absent is true if an answer says that no object has the name.
+	// Absent is true if no object has the name, according to an answer.
 	Absent bool
 	// UID and Version of the object in the answer or event. A Removed event has the version of the
 	// removal.

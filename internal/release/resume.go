@@ -13,8 +13,8 @@ import (
 
 // resume applies if the newest revision is pending because an action of this HelmRelease was
 // interrupted, and the inputs of the action are still requested. The action continues under the
-// same revision number. Helm needs an older revision to upgrade or to roll back. A release that is
-// to be held needs only the rollback of that hold.
+// same revision number. Helm needs an older revision to upgrade or to roll back. A release that
+// should be held needs only the rollback of its hold.
 func resume(in Input) *Decision {
 	newest, policy := in.Observed.Newest(), in.Desired.Policy
 	if !goesOn(in) {

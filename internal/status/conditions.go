@@ -226,8 +226,8 @@ func setReleaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revisio
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, storedFailureMessage(action, newest))
 }
 
-// keepReleaseFailed does the same for a failure that was reported before. The message of that
-// report is more exact, and stays.
+// keepReleaseFailed does the same for a failure that was reported before. The earlier message is
+// more exact, and stays.
 func keepReleaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
 	_, reason := failedAction(s)
 	if old := c.get(helmv2.ConditionReleased); old.Status == metav1.ConditionFalse && old.Reason == reason {

@@ -67,8 +67,8 @@ func gateMessage(d release.Decision, a release.Wait, plan *release.Plan) string 
 	return message.Of(kind, message.Facts{Cause: d.Why, Interval: message.Duration(a.After)}).String()
 }
 
-// keepGate keeps Reconciling or Stalled while Ready says that a policy holds an action or refuses the
-// chart. Other actions end meanwhile.
+// keepGate keeps Reconciling or Stalled while Ready reports that a policy holds an action or
+// refuses the chart. Other actions end meanwhile.
 func (c *conditions) keepGate() {
 	ready := c.get(helmv2.ConditionReady)
 	switch {

@@ -230,8 +230,8 @@ func (c holdConditions) setFailed(what string, p release.ActionPolicy, failures 
 	return text
 }
 
-// follow removes RolledBack of a release that is not to be held, or reports that the time of the
-// hold is over. It returns the event of that.
+// follow removes RolledBack of a release that should not be held, or reports that the time of the
+// hold is over. It returns the event of either.
 func (c holdConditions) follow() []Event {
 	switch {
 	case c.hold.Active:

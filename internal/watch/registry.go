@@ -140,8 +140,8 @@ func (r *Registry) due(now time.Time) (due []types.NamespacedName, next time.Tim
 }
 
 // WatchKinds subscribes key to the labelled objects of kinds in a cluster. It replaces the former
-// subscription of key, and does almost nothing if that is equal, with kinds in the same order.
-// Without kinds, or without a cluster ID, key is unsubscribed.
+// subscription of key, and does almost nothing if the former one is equal, with kinds in the same
+// order. Without kinds, or without a cluster ID, key is unsubscribed.
 //
 // It must be called before the objects are read, because it does not report earlier changes. When a
 // kind has been listed for the first time, all its subscribers are enqueued.

@@ -90,8 +90,8 @@ func describe(resp *http.Response) string {
 }
 
 // holdsObject reports whether a successful answer to a request holds one object of Kubernetes.
-// Streams, logs and OpenAPI documents hold none. Discovery is decoded into a known type, and errors
-// of that quote nothing.
+// Streams, logs and OpenAPI documents hold none. Discovery is decoded into a known type, and
+// decoding errors quote nothing.
 func holdsObject(req *http.Request) bool {
 	query, path := req.URL.Query(), req.URL.Path
 	switch {

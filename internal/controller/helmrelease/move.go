@@ -54,9 +54,9 @@ func (o *observation) target(in release.Input) (*release.TargetCheck, error) {
 }
 
 // warnOfMove sends an event if the release seems to have stayed in another cluster: it does not
-// exist in the present one, and will be installed there, or not uninstalled. An uninstall that
-// was not recorded cannot be told apart, so that a HelmRelease that is being deleted only warns if
-// this process has observed the move.
+// exist in the present one, and will be installed there, or not uninstalled. An uninstall that was
+// not recorded looks the same. So for a HelmRelease that is being deleted, the event is sent only
+// if this process has observed the move.
 func (o *observer) warnOfMove(rec reconciliation, target release.Target) {
 	hr, now := rec.hr, place{name: "the controller's own cluster", host: rec.conn.Host()}
 	if hr.Spec.KubeConfig != nil {

@@ -29,7 +29,7 @@ type reconciliation struct {
 	want inputs.Want
 	// in is the input of the decision.
 	in release.Input
-	// conn is the connection to read and to act by; nil if nothing is to be read.
+	// conn is the connection to read and to act by; nil if nothing must be read.
 	conn *cluster.Connection
 	// plan is the ReleasePlan as it was read or written last; nil if there is none, or the decision
 	// depends on no plan.

@@ -85,7 +85,7 @@ func (o *observer) upToDate(ctx context.Context, rec reconciliation) error {
 	return nil
 }
 
-// wantsTest reports whether an Operation asks for a test.
+// wantsTest reports whether an Operation requests a test.
 func wantsTest(rls *hookjob.Release, p *opsv1alpha1.Parameters) bool {
 	if p == nil {
 		return false

@@ -90,7 +90,7 @@ func (k *Kind[T]) log(changed bool, what string, err error) {
 // without an error.
 type plainLists struct{ *toolscache.ListWatch }
 
-// IsWatchListSemanticsUnSupported implements the interface by which client-go asks.
+// IsWatchListSemanticsUnSupported implements the optional interface of client-go's reflector.
 func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
 
 // list lists the newest objects. Those in the cache of an API server may be older than what another

@@ -16,7 +16,7 @@ const (
 	discoveryDelay = time.Second
 )
 
-// Signal tells who waits for a kind that the API server may serve it now. One goroutine may wait.
+// Signal ends the wait for a kind once the API server may serve it. At most one goroutine may wait.
 type Signal chan struct{}
 
 // NewSignal returns a Signal.

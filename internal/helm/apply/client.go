@@ -328,8 +328,8 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 		if c.method.Force {
 			sent = c.deletion.replaceable(target)
 		}
-		// Helm itself would delete dropped objects that are of another release by now, and leave those
-		// whose version has ceased to be served.
+		// Helm itself would delete dropped objects that are of another release by now, and leave
+		// objects whose version is no longer served.
 		if result, err = clientSide(original.Intersect(sent), sent); err == nil {
 			c.keepResults(sent)
 		}

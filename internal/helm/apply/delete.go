@@ -122,8 +122,8 @@ func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionProp
 	return result, missing, nil
 }
 
-// delete deletes an object, and returns false if it does not exist. If the API server has ceased to
-// serve its kind in the known version, the object is deleted in the version that is served. With a UID,
+// delete deletes an object, and returns false if it does not exist. If the API server no longer
+// serves its kind in the known version, the object is deleted in the served version. With a UID,
 // another object of the same name is a conflict.
 func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation, uid types.UID) (found bool, err error) {
 	d.log("Starting delete for %q %s", info.Name, info.Mapping.GroupVersionKind.Kind)

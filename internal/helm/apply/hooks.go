@@ -26,7 +26,7 @@ import (
 
 // HookTargets decides about the live objects that hooks of a release would replace. Before Helm
 // creates a hook, it deletes the object with the identity of the hook (before-hook-creation, the
-// default), whoever has made it.
+// default), regardless of who created it.
 type HookTargets struct {
 	ctx       context.Context //nolint:containedctx // it lives as long as one action
 	builder   *builder

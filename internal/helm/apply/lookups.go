@@ -23,9 +23,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
-// lookups answers Helm's question whether an object exists. Helm asks for each new object, one
-// after the other. lookups reads all objects at once. If the answer has no effect, it reads none,
-// and answers that no object exists.
+// lookups answers Helm's reads of new objects, by which Helm checks whether they exist. Helm reads
+// one object after the other. lookups reads all objects at once. If the answer has no effect, it
+// reads none, and answers that no object exists.
 //
 // It ends when the new revision is stored: later reads are sent to the API server.
 type lookups struct {
@@ -91,7 +91,7 @@ func (c lookupClient) Get() *rest.Request {
 	return answeredRequest(c.info, f.object)
 }
 
-// read reads the objects that the last build added: Helm asks only about them.
+// read reads the objects that the last build added: Helm reads only these.
 func (l *lookups) read() {
 	list := l.builds.added()
 	if l.before != nil {

@@ -228,7 +228,7 @@ func ownershipMetadataOf(live runtime.Object) release.OwnershipMetadata {
 	}
 }
 
-// keeps reports whether an annotation asks Helm not to delete an object.
+// keeps reports whether an annotation excludes an object from deletion by Helm.
 func keeps(object runtime.Object) bool {
 	accessor, err := meta.Accessor(object)
 	return err == nil && accessor.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy

@@ -46,8 +46,8 @@ func poll(check readiness.Check) condition {
 	return condition{interval: PollInterval, check: check}
 }
 
-// PollInterval returns the pause between two reads of an object after a time of waiting: short
-// at first, because most objects are ready soon, and a tenth of that time later.
+// PollInterval returns the pause between two reads of an object: a tenth of the time waited so far,
+// and short at first, because most objects are ready soon.
 func PollInterval(elapsed time.Duration) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 2 * time.Second
 	return min(max(elapsed/10, shortest), longest)

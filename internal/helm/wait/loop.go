@@ -217,8 +217,8 @@ func (l *loop) poll(pause time.Duration) {
 	l.watch(slices.DeleteFunc(all, (*object).current))
 }
 
-// receive merges the events that have arrived, and reads the objects whose state the events do
-// not tell.
+// receive merges the events that have arrived, and reads the objects whose state the events do not
+// contain.
 func (l *loop) receive() {
 	all := l.inbox.take()
 	var unknown []*object

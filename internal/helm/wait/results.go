@@ -58,8 +58,7 @@ func (r *results) keep(info *resource.Info, answer result) {
 	r.all[info] = answer
 }
 
-// take returns the answer to the last write of an object, once: it says nothing about later
-// changes.
+// take returns the answer to the last write of an object, once: it does not show later changes.
 func (r *results) take(info *resource.Info) (result, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -91,7 +91,7 @@ func (f Failure) again(kind Kind) string {
 }
 
 // EventParts returns the message of the event of the failure. Equal failures have equal messages,
-// so that the event does not say which retry follows.
+// so the message does not contain which retry follows.
 func (f Failure) EventParts() Parts {
 	kind := f.Kind()
 	if f.Policy.Retries == 0 || kind != RolledBackNext && kind != UninstalledNext && kind != NoRetries {

@@ -47,7 +47,7 @@ type Facts struct {
 	Revision string
 	// Interval is the time between two attempts, or the limit of a wait.
 	Interval string
-	// Again is the sentence that says when it is tried again; see Again.
+	// Again is the sentence about the next try; see function Again.
 	Again string
 	// Until is the time, in RFC 3339, at which a suspension ends or has ended.
 	Until string

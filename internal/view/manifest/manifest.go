@@ -170,8 +170,8 @@ func maskSecrets(before, after map[string]*document) {
 	}
 }
 
-// mask replaces the values in a field of a Secret. Those that differ from the values of the former
-// Secret, if there was one, say so.
+// mask replaces the values in a field of a Secret. The replacement marks values that differ from
+// the former Secret, if there was one.
 func (d *document) mask(field string, former *document) {
 	var was any
 	if former.isSecret() {

@@ -167,8 +167,8 @@ func (t *treeReader) readRoot(ctx context.Context, o view.Object, root *view.Liv
 	return nil
 }
 
-// driftOf returns whether a live object differs, and the fields that do. If the condition says that
-// some objects do, the object is compared without a dry run: "yes" may be a difference that the API
+// driftOf returns whether a live object differs, and the fields that do. If the condition lists
+// drifted objects, the object is compared without a dry run: "yes" may be a difference that the API
 // server makes.
 func (t *treeReader) driftOf(o view.Object, live *unstructured.Unstructured) (drifted string, fields []string) {
 	switch t.driftStatus() {

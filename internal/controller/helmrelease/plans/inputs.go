@@ -20,7 +20,7 @@ import (
 // basis is what a plan is computed from. A plan with another basis is out of date.
 type basis struct {
 	action v1alpha1.PlanAction
-	// inputs is the digest of what is to be installed, and base identifies the newest revision.
+	// inputs is the digest of the desired state, and base identifies the newest revision.
 	inputs, base string
 }
 
@@ -68,7 +68,7 @@ func (b basis) isCurrent(of *v1alpha1.ReleasePlan) bool {
 		return false
 	}
 	if of.Status.Action == v1alpha1.PlanReinstall && b.action == v1alpha1.PlanInstall {
-		// The release was uninstalled, as the plan states, and is to be installed anew.
+		// The release was uninstalled, as the plan states, and must be installed anew.
 		return true
 	}
 	return of.Status.Action == b.action && of.Status.Base == b.base

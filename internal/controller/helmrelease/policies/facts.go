@@ -29,7 +29,7 @@ const (
 	labelsAge = time.Minute
 	// unreadAge is how long a failed read is not repeated.
 	unreadAge = 5 * time.Second
-	// repositoryAge is how long a URL is remembered that is not asked for.
+	// repositoryAge is how long an unused HelmRepository is cached.
 	repositoryAge = 24 * time.Hour
 )
 
@@ -57,7 +57,7 @@ type namespaceRead struct {
 type repositoryRead struct {
 	version string
 	object  *sourcev1.HelmRepository
-	// used is when it was asked for last.
+	// used is the time of the last use.
 	used time.Time
 }
 
@@ -114,14 +114,14 @@ func (f *facts) locate(ctx context.Context, c policy.Chart, repository string, s
 	}
 	repo.ObjectMeta = metav1.ObjectMeta{Namespace: repo.Namespace, Name: repo.Name, Generation: repo.Generation}
 	repo.Status.Conditions = nil
-	// A HelmChart that is to be applied names no index.
+	// A HelmChart that was not applied yet names no index.
 	if c = inputs.InRepository(c, &repo); source.GetUID() != "" && c.Unproven == (policy.Fault{}) && inputs.Unfetched(source, &repo) == nil {
 		f.remember(key, repositoryRead{version: version, object: &repo})
 	}
 	return c, &repo, nil
 }
 
-// remember stores a HelmRepository that was asked for.
+// remember stores a HelmRepository.
 func (f *facts) remember(key types.NamespacedName, read repositoryRead) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
