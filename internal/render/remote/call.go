@@ -26,7 +26,7 @@ const traceTimeout = 2 * time.Second
 // call, which has a timeout of its own.
 func (c calls) call(ctx context.Context, function, doing string, in Rendering, requests worker.Answer) (response, error) {
 	timeout := max(in.Timeout, leastTimeout)
-	request, err := encode(in, len(in.Archive))
+	request, err := encodeRequest(in)
 	if err != nil {
 		return response{}, err
 	}

@@ -45,28 +45,33 @@ func mustMode[T any](mode T, err error) T {
 	return mode
 }
 
-// encode returns the message with a value. size is the number of bytes that are allocated ahead for
-// its largest parts.
-func encode(value any, size int) ([]byte, error) {
+// encode returns a message: a value, and bytes that follow it. size is the number of bytes that are
+// allocated ahead for the largest part of the value.
+func encode(value any, size int, following []byte) ([]byte, error) {
 	var message bytes.Buffer
 	const rest = 4 << 10
-	message.Grow(size + rest)
+	message.Grow(size + len(following) + rest)
 	err := encoding.MarshalToBuffer(value, &message)
+	message.Write(following)
 	return message.Bytes(), err
 }
 
-// decode reads a message. An error wraps errMessage.
-func decode[T any](mode cbor.DecMode, message []byte) (value T, err error) {
-	if err := mode.Unmarshal(message, &value); err != nil {
-		return value, fmt.Errorf("%w: %w", errMessage, err)
+// decode reads a message. The bytes that follow the value share its memory: they are the largest part
+// of most messages, and the decoder copies what it reads. An error wraps errMessage.
+func decode[T any](mode cbor.DecMode, message []byte) (value T, following []byte, err error) {
+	if following, err = mode.UnmarshalFirst(message, &value); err != nil {
+		return value, nil, fmt.Errorf("%w: %w", errMessage, err)
 	}
-	return value, nil
+	return value, following, nil
 }
 
+func encodeRequest(r Rendering) ([]byte, error) { return encode(r, 0, r.Archive) }
+
 // DecodeRequest returns the request of a call.
-func DecodeRequest(message []byte) (*Rendering, error) {
-	r, err := decode[Rendering](toWorker, message)
-	return &r, err
+func DecodeRequest(message []byte) (r *Rendering, err error) {
+	r = &Rendering{}
+	*r, r.Archive, err = decode[Rendering](toWorker, message)
+	return r, err
 }
 
 // response is the result of a function.
@@ -79,22 +84,25 @@ type response struct {
 }
 
 // EncodeUnloadable returns the response for an archive that is not a chart.
-func EncodeUnloadable(err error) ([]byte, error) { return encode(response{Unloadable: err.Error()}, 0) }
+func EncodeUnloadable(err error) ([]byte, error) {
+	return encode(response{Unloadable: err.Error()}, 0, nil)
+}
 
 // EncodeFacts encodes the result of FunctionIdentify.
-func EncodeFacts(f Facts) ([]byte, error) { return encode(response{Facts: &f}, 0) }
+func EncodeFacts(f Facts) ([]byte, error) { return encode(response{Facts: &f}, 0, nil) }
 
 // EncodeCRDs encodes the result of FunctionCRDs.
-func EncodeCRDs(c CRDs) ([]byte, error) { return encode(response{CRDs: &c}, 0) }
+func EncodeCRDs(c CRDs) ([]byte, error) { return encode(response{CRDs: &c}, 0, nil) }
 
 // EncodeRendered encodes the result of FunctionRender.
 func EncodeRendered(r *Rendered) ([]byte, error) {
-	return encode(response{Rendered: r}, len(r.Manifest)+len(r.Chart))
+	return encode(response{Rendered: r}, len(r.Manifest), r.Chart)
 }
 
 // decodeResponse reads a response, of which a worker may set any fields.
-func decodeResponse(message []byte) (r response, err error) {
-	if r, err = decode[response](fromWorker, message); err != nil {
+func decodeResponse(message []byte) (response, error) {
+	r, chart, err := decode[response](fromWorker, message)
+	if err != nil {
 		return r, err
 	}
 	if r.Unloadable != "" {
@@ -114,6 +122,7 @@ func decodeResponse(message []byte) (r response, err error) {
 		}
 	}
 	if r.Rendered != nil {
+		r.Rendered.Chart = chart
 		err = r.Rendered.complete()
 	}
 	return r, err
@@ -158,7 +167,11 @@ func metadataOf(chart []byte) (*helmchart.Metadata, error) {
 }
 
 // EncodeGet encodes a request for FunctionGet.
-func EncodeGet(g Get) ([]byte, error) { return encode(g, 0) }
+func EncodeGet(g Get) ([]byte, error) { return encode(g, 0, nil) }
 
 // DecodeAnswer decodes the result of FunctionGet.
-func DecodeAnswer(message []byte) (Answer, error) { return decode[Answer](toWorker, message) }
+func DecodeAnswer(message []byte) (a Answer, err error) {
+	a, body, err := decode[Answer](toWorker, message)
+	a.Body = body
+	return a, err
+}

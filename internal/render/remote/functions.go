@@ -53,7 +53,7 @@ type Chart struct {
 	Tenant string `cbor:"-"`
 	// Digest is that of the archive.
 	Digest  string
-	Archive []byte
+	Archive []byte `cbor:"-"`
 	Values  map[string]any
 	// Defaults, if not nil, replace the defaults in the chart.
 	Defaults map[string]any
@@ -124,7 +124,7 @@ type Rendered struct {
 	Hooks           []*helmrelease.Hook
 	// Metadata is that of Chart, which is the chart as Helm stores it, in JSON.
 	Metadata *helmchart.Metadata `cbor:"-"`
-	Chart    []byte
+	Chart    []byte              `cbor:"-"`
 	// Failed is the error of the rendering. Then only the chart is set.
 	Failed string
 }
@@ -142,5 +142,5 @@ type Answer struct {
 	Status int
 	// ContentType and RetryAfter are the headers of these names.
 	ContentType, RetryAfter string
-	Body                    []byte
+	Body                    []byte `cbor:"-"`
 }

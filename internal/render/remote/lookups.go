@@ -34,7 +34,7 @@ func (l *lookups) answer(ctx context.Context, name string, request []byte) ([]by
 	if name != FunctionGet {
 		return nil, errRequest
 	}
-	get, err := decode[Get](fromWorker, request)
+	get, _, err := decode[Get](fromWorker, request)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (l *lookups) answer(ctx context.Context, name string, request []byte) ([]by
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxBody)
 	}
 	return encode(Answer{
-		Status: response.StatusCode, ContentType: response.Header.Get("Content-Type"), RetryAfter: response.Header.Get("Retry-After"), Body: body,
-	}, len(body))
+		Status: response.StatusCode, ContentType: response.Header.Get("Content-Type"), RetryAfter: response.Header.Get("Retry-After"),
+	}, 0, body)
 }
 
 // send sends a read without following redirects.

@@ -65,7 +65,7 @@ func rendering() Rendering {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	in := rendering()
-	message, err := encode(in, 0)
+	message, err := encodeRequest(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestValues(t *testing.T) {
 		"Numbers": {"int64": int64(-3), "float": 3.0, "large": 1e300, "least": int64(math.MinInt64), "most": int64(math.MaxInt64)},
 		"Others":  {"": nil, "t": true, "f": false, "s": "\xff text", "l": []any{int64(1), nil, []any{}}, "m": map[string]any{"m": map[string]any{}}},
 	} {
-		message, err := encode(Rendering{Chart: Chart{Values: values, Defaults: values}}, 0)
+		message, err := encodeRequest(Rendering{Chart: Chart{Values: values, Defaults: values}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -100,7 +100,7 @@ func TestValues(t *testing.T) {
 	for range 10_000 {
 		deep = []any{deep}
 	}
-	message, err := encode(Rendering{Chart: Chart{Values: map[string]any{"deep": deep}}}, 0)
+	message, err := encodeRequest(Rendering{Chart: Chart{Values: map[string]any{"deep": deep}}})
 	if err == nil {
 		_, err = DecodeRequest(message)
 	}
@@ -112,7 +112,7 @@ func TestValues(t *testing.T) {
 func FuzzDecodeRequest(f *testing.F) {
 	in := rendering()
 	in.Archive = []byte("archive") // the fuzzer is slow with long inputs
-	message, err := encode(in, 0)
+	message, err := encodeRequest(in)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -124,6 +124,14 @@ func FuzzDecodeRequest(f *testing.F) {
 	})
 }
 
+// encodeAny encodes a response that the functions of a worker may not return.
+func encodeAny(r response) ([]byte, error) {
+	if r.Rendered != nil {
+		return encode(r, 0, r.Rendered.Chart)
+	}
+	return encode(r, 0, nil)
+}
+
 // FuzzDecodeResponse: the controller survives all bytes of a worker, and what it accepts is complete.
 func FuzzDecodeResponse(f *testing.F) {
 	for _, r := range []response{
@@ -131,7 +139,7 @@ func FuzzDecodeResponse(f *testing.F) {
 		{Rendered: &Rendered{Manifest: "a: \xff\n", Chart: []byte(`{"metadata":{"name":"web"}}`), Hooks: []*helmrelease.Hook{{Name: "h"}}}},
 		{Facts: &Facts{}, Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}},
 	} {
-		message, err := encode(r, 0)
+		message, err := encodeAny(r)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -209,8 +217,8 @@ func TestRendered(t *testing.T) {
 // TestUnusableResponses: a response that is not complete or exceeds a limit is an error.
 func TestUnusableResponses(t *testing.T) {
 	t.Parallel()
-	encoded := func(value any) []byte {
-		message, err := encode(value, 0)
+	encoded := func(r response) []byte {
+		message, err := encodeAny(r)
 		return must(t, message, err)
 	}
 	good := encoded(response{Rendered: &Rendered{}})
@@ -221,7 +229,7 @@ func TestUnusableResponses(t *testing.T) {
 		"Nothing":    {nil, "cannot be read"},
 		"Another":    {encoded(response{Facts: &Facts{}}), "it has no rendered chart"},
 		"Incomplete": {good[:len(good)-1], "cannot be read"},
-		"Longer":     {append(bytes.Clone(good), 0), "cannot be read"},
+		"Longer":     {append(bytes.Clone(good), 0), "cannot be read: the metadata of the chart"},
 		"NoHook":     {encoded(response{Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}), "a hook is missing"},
 		"NoChart":    {good, "it has no rendered chart"},
 		"Null":       {encoded(response{Rendered: &Rendered{Chart: []byte(`{"metadata":null}`)}}), "it has no rendered chart"},
