@@ -38,6 +38,9 @@ func decode(key *SealKey, namespace string, secret *corev1.Secret) (*content, er
 	c := &content{secret: secret}
 	var err error
 	if c.raw, err = unpack(secret.Data[dataKey]); err == nil {
+		err = checkStructure(c.raw)
+	}
+	if err == nil {
 		c.body, c.release, err = parseRecord(c.raw, secret.Labels)
 	}
 	if err != nil {
@@ -45,6 +48,37 @@ func decode(key *SealKey, namespace string, secret *corev1.Secret) (*content, er
 	}
 	c.sealed = key.verifies(namespace, secret)
 	return c, nil
+}
+
+const (
+	// maxObjects limits the objects and lists in a record, and maxMembers their members. Three bytes of
+	// JSON may become a hook of 260 bytes, so that a Secret of some kilobytes could otherwise exhaust the
+	// memory of the process. Values may have a million members.
+	maxObjects = 300_000
+	maxMembers = 1_500_000
+)
+
+// checkStructure returns an error if the JSON of a record has too many parts. It reads invalid JSON, too.
+func checkStructure(raw []byte) error {
+	var objects, members int
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{', '[':
+			objects++
+		case ',':
+			members++
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	if objects > maxObjects || members > maxMembers {
+		return fmt.Errorf("it has more than %d objects and lists, or more than %d members", maxObjects, maxMembers)
+	}
+	return nil
 }
 
 // recordBody is the JSON of a stored revision. Info and hooks stay raw, because Helm 3 and
