@@ -120,6 +120,10 @@ const (
 	// it.
 	EventReasonDependentsLeft string = "DependentsLeft"
 
+	// ConditionFailing is True while Ready is False because of a failure. The reason is the failure
+	// code, and the message is the cause, which the failed action has recorded. Absent otherwise.
+	ConditionFailing string = "Failing"
+
 	// ConditionHeld is True while Helm's actions wait for an Operation. The message has the name of
 	// the Operation. Absent otherwise.
 	ConditionHeld string = "Held"
@@ -259,4 +263,22 @@ const (
 	FailureDeadline           string = "DeadlineExceeded"
 	FailureNotReady           string = "NotReady"
 	FailureFailed             string = "Failed"
+	FailureKindNotServed      string = "KindNotServed"
+	FailureNamespaceNotFound  string = "NamespaceNotFound"
+	FailureObjectInvalid      string = "ObjectInvalid"
+	FailureChartInvalid       string = "ChartInvalid"
+	FailureSchemaInvalid      string = "SchemaInvalid"
+	FailureTemplate           string = "TemplateFailed"
 )
+
+// FailureCodes returns all failure codes.
+func FailureCodes() []string {
+	return []string{
+		FailureImageNotFound, FailureImageNameInvalid, FailureImagePull, FailureOOMKilled,
+		FailureCrashLoop, FailureContainer, FailureConfigMissing, FailureNotStarted, FailureProbe,
+		FailureUnschedulable, FailureVolumeNotBound, FailureMount, FailureSandbox, FailureEvicted,
+		FailurePod, FailureQuotaExceeded, FailureAdmissionDenied, FailureWebhookUnavailable,
+		FailureForbidden, FailureCreate, FailureBackoffLimit, FailureDeadline, FailureNotReady,
+		FailureFailed, FailureKindNotServed, FailureNamespaceNotFound, FailureObjectInvalid, FailureChartInvalid, FailureSchemaInvalid, FailureTemplate,
+	}
+}

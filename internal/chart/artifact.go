@@ -62,13 +62,26 @@ type result struct {
 func (a Artifact) Unreadable(err error) error {
 	var bad *remote.Unloadable
 	if errors.As(err, &bad) {
-		return fmt.Errorf("chart in %s %s", redactURL(a.URL), bad.Text)
+		return &Unloadable{URL: redactURL(a.URL), Err: bad}
 	}
 	if none, ok := errors.AsType[*remote.Unavailable](err); ok {
 		return &Unread{URL: redactURL(a.URL), Err: none}
 	}
 	return fmt.Errorf("chart in %s cannot be read: %w", redactURL(a.URL), err)
 }
+
+// Unloadable is the error of an artifact that is no chart, or is rejected.
+type Unloadable struct {
+	// URL of the artifact, without credentials.
+	URL string
+	Err *remote.Unloadable
+}
+
+// Error implements error.
+func (u *Unloadable) Error() string { return fmt.Sprintf("chart in %s %s", u.URL, u.Err.Text) }
+
+// Unwrap returns the error of the archive.
+func (u *Unloadable) Unwrap() error { return u.Err }
 
 // Unread is the error of an artifact that was downloaded, and there is no worker that reads it. It is
 // a fault neither of the artifact nor of its server.

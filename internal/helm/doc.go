@@ -29,4 +29,6 @@
 //	subject.go    Subject, a HelmRelease with its inputs, which makes jobs and reads
 //	job.go        Job, an action with its input, and the state of its run
 //	findings.go   facts about a failure, and changes without secrets
+//	cause.go      the cause of a failure without a diagnosis
+//	refusal.go    ... of an object that the API server refuses
 package helm

@@ -41,8 +41,9 @@ type findings struct {
 	newest *helmrelease.Release
 	// read are the revisions that were read in full, by number.
 	read map[int]*helmrelease.Release
-	// refusal is the diagnosis of the first object that was refused.
+	// refusal is the diagnosis of the first object that was refused, and refusals are all.
 	refusal    *release.Diagnosis
+	refusals   []refusal
 	hookFailed bool
 	hookLogs   []release.ContainerLog
 }
@@ -88,9 +89,10 @@ func (f *findings) secrets() []string {
 	return all
 }
 
-// Refused stores the diagnosis of the first object that the API server refused for its owner or
-// its content. Objects that lack other objects do not count.
+// Refused stores why the API server refused an object. It also stores the diagnosis of the first object
+// that it refused for its owner or by admission.
 func (f *findings) Refused(info *resource.Info, err error) {
+	f.addRefusal(info, err)
 	if f.examiner == nil || f.refusal != nil || !apierrors.IsForbidden(err) && !apiretry.WebhookDenied(apiretry.AnswerOf(err)) {
 		return
 	}

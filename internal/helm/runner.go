@@ -141,6 +141,8 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Changes = r.findings.changes(r.client.Changes.List(), release.Resumed(r.job.Action) != 0)
 	}
 	out.Diagnosis = r.redact.Diagnosis(r.findings.diagnosis(err, r.client.Waiter.Diagnosis()))
+	out.Cause = r.findings.cause(err)
+	out.Cause.Text = r.redact.Text(out.Cause.Text)
 	conflicts, adopted := r.client.Ownership()
 	if len(out.Revisions) > 0 {
 		out.Adopted = adopted

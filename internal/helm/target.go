@@ -154,10 +154,8 @@ func (t *targetCheck) render(ctx context.Context) (*helmrelease.Release, error) 
 // ofChart returns a refusal for an error that the chart or its values have caused. Other errors are
 // errors of the cluster or of this process.
 func ofChart(err error) error {
-	var failure *worker.Failure
-	var ended *remote.Ended
 	var large *worker.TooLarge
-	if errors.As(err, &failure) || errors.As(err, &ended) || errors.As(err, &large) {
+	if renderFailure(err) != "" || errors.As(err, &large) {
 		return apply.Refuse(err)
 	}
 	return err

@@ -34,8 +34,8 @@ const otherReason = "Other"
 // scrapes it stores only the time of the last success of each.
 type releaseCollector struct {
 	info, status, since, lastSuccess *prometheus.Desc
-	// reasons are the permitted values of the label reason.
-	reasons map[string]struct{}
+	// reasons and causes are the permitted values of the labels reason and cause.
+	reasons, causes map[string]struct{}
 
 	mu      sync.Mutex
 	listing Listing
@@ -50,9 +50,10 @@ func newReleaseCollector() *releaseCollector {
 	}
 	return &releaseCollector{
 		reasons:     knownReasons(),
+		causes:      knownCauses(),
 		succeeded:   map[types.NamespacedName]int64{},
 		info:        desc("info", "1 for each HelmRelease. Chart and revision are those of the newest revision, and empty if there is none.", "source_kind", "source_name", "chart_name", "chart_version", "app_version", "revision", "suspended"),
-		status:      desc("reconciliation_status", "1 for each HelmRelease, with status and reason of its condition Ready; Unknown without a reason if it has none.", "status", "reason"),
+		status:      desc("reconciliation_status", "1 for each HelmRelease, with status and reason of its condition Ready; Unknown without a reason if it has none. The cause is that of a failure.", "status", "reason", "cause"),
 		since:       desc("condition_since_timestamp_seconds", "Time of the last transition of a condition: Ready, Stalled, Drifted, Held or RolledBack. An absent condition has no series.", "condition", "status"),
 		lastSuccess: desc("last_success_timestamp_seconds", "Time at which the HelmRelease was last in sync. It has no series before the first time since the controller started."),
 	}
@@ -84,11 +85,14 @@ func (c *releaseCollector) Collect(ch chan<- prometheus.Metric) {
 
 func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.LabelPair), label labels, hr *helmv2.HelmRelease, now time.Time) {
 	namespace, name := label.of("namespace", hr.Namespace), label.of("name", hr.Name)
-	status, reason := metav1.ConditionUnknown, ""
+	status, reason, cause := metav1.ConditionUnknown, "", ""
 	for i := range hr.Status.Conditions {
 		condition := &hr.Status.Conditions[i]
 		if condition.Type == helmv2.ConditionReady {
-			status, reason = known(condition.Status), c.boundReason(condition.Reason)
+			status, reason = known(condition.Status), bound(c.reasons, condition.Reason)
+		}
+		if condition.Type == helmv2.ConditionFailing {
+			cause = bound(c.causes, condition.Reason)
 		}
 		switch condition.Type {
 		case helmv2.ConditionReady, helmv2.ConditionStalled, helmv2.ConditionDrifted, helmv2.ConditionHeld, helmv2.ConditionRolledBack:
@@ -96,7 +100,7 @@ func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.
 				label.of("condition", condition.Type), name, namespace, label.of("status", string(known(condition.Status))))
 		}
 	}
-	send(c.status, 1, name, namespace, label.of("reason", reason), label.of("status", string(status)))
+	send(c.status, 1, label.of("cause", cause), name, namespace, label.of("reason", reason), label.of("status", string(status)))
 	if at, ok := c.successOf(types.NamespacedName{Namespace: hr.Namespace, Name: hr.Name}); ok {
 		send(c.lastSuccess, float64(at), name, namespace)
 	}
@@ -155,9 +159,10 @@ func (c *releaseCollector) successOf(key types.NamespacedName) (at int64, ok boo
 	return at, ok
 }
 
-func (c *releaseCollector) boundReason(reason string) string {
-	if _, ok := c.reasons[reason]; ok {
-		return reason
+// bound returns a value if it is permitted, or else otherReason.
+func bound(permitted map[string]struct{}, value string) string {
+	if _, ok := permitted[value]; ok {
+		return value
 	}
 	return otherReason
 }
@@ -180,6 +185,16 @@ func sourceOf(hr *helmv2.HelmRelease) (kind, name string) {
 		return hr.Spec.Chart.Spec.SourceRef.Kind, hr.Spec.Chart.Spec.SourceRef.Name
 	}
 	return "", ""
+}
+
+// knownCauses returns the values that the reason of condition Failing may have: the failure codes, and the
+// reasons of obstacles.
+func knownCauses() map[string]struct{} {
+	known := knownReasons()
+	for _, code := range helmv2.FailureCodes() {
+		known[code] = struct{}{}
+	}
+	return known
 }
 
 // knownReasons returns the reasons of api/v2, except three that only helm-controller uses.

@@ -41,6 +41,7 @@ func web() *helmv2.HelmRelease {
 				condition(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, 300),
 				condition(helmv2.ConditionHeld, metav1.ConditionTrue, helmv2.ReasonOperationRunning, 400),
 				condition(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, 500),
+				condition(helmv2.ConditionFailing, metav1.ConditionTrue, helmv2.FailureOOMKilled, 100),
 			},
 			History: helmv2.Snapshots{
 				{Name: "web", Namespace: "prod", Version: 3, ChartName: "nginx", ChartVersion: "1.2.3+abc", AppVersion: "1.27"},
@@ -88,7 +89,7 @@ func TestReleases(t *testing.T) {
 			"condition_since_timestamp_seconds condition=Stalled name=web namespace=prod status=True 200",
 			"info app_version=1.27 chart_name=nginx chart_version=1.2.3+abc name=web namespace=prod revision=3 source_kind=OCIRepository source_name=charts suspended=false 1",
 			"last_success_timestamp_seconds name=web namespace=prod 50",
-			"reconciliation_status name=web namespace=prod reason=UpgradeFailed status=False 1",
+			"reconciliation_status cause=OOMKilled name=web namespace=prod reason=UpgradeFailed status=False 1",
 		}},
 		"nothing yet, of a chart": {func(hr *helmv2.HelmRelease) {
 			hr.Name, hr.Status, hr.Spec.Suspend = "new", helmv2.HelmReleaseStatus{}, true
@@ -96,7 +97,7 @@ func TestReleases(t *testing.T) {
 			hr.Spec.Chart.Spec.SourceRef = helmv2.CrossNamespaceObjectReference{Kind: "GitRepository", Name: "repo"}
 		}, []string{
 			"info app_version= chart_name= chart_version= name=new namespace=prod revision= source_kind=GitRepository source_name=repo suspended=true 1",
-			"reconciliation_status name=new namespace=prod reason= status=Unknown 1",
+			"reconciliation_status cause= name=new namespace=prod reason= status=Unknown 1",
 		}},
 		"no source, suspended by annotation, unknown reason and status": {func(hr *helmv2.HelmRelease) {
 			hr.Name, hr.Spec.ChartRef = "odd", nil
@@ -107,14 +108,14 @@ func TestReleases(t *testing.T) {
 		}, []string{
 			"condition_since_timestamp_seconds condition=Ready name=odd namespace=prod status=Unknown 100",
 			"info app_version=" + strings.Repeat("ü", 30) + "... chart_name= chart_version= name=odd namespace=prod revision=1 source_kind= source_name= suspended=true 1",
-			"reconciliation_status name=odd namespace=prod reason=Other status=Unknown 1",
+			"reconciliation_status cause= name=odd namespace=prod reason=Other status=Unknown 1",
 		}},
 		"a suspension that is over": {func(hr *helmv2.HelmRelease) {
 			hr.Name, hr.Status = "past", helmv2.HelmReleaseStatus{}
 			hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "why", helmv2.AnnotationSuspendUntil: "1970-01-01T01:23:20Z"}
 		}, []string{
 			"info app_version= chart_name= chart_version= name=past namespace=prod revision= source_kind=OCIRepository source_name=charts suspended=false 1",
-			"reconciliation_status name=past namespace=prod reason= status=Unknown 1",
+			"reconciliation_status cause= name=past namespace=prod reason= status=Unknown 1",
 		}},
 	} {
 		hr := web()

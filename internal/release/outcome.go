@@ -56,6 +56,8 @@ type Outcome struct {
 	// Diagnosis is the failure cause of a wait for objects, a hook or a test. It is nil if no wait
 	// failed or no cause was found.
 	Diagnosis *Diagnosis
+	// Cause is the cause of Err without a Diagnosis; zero if none is known but Err itself.
+	Cause Cause
 	// HookLogs are the last log lines of successful hooks whose chart requests them.
 	HookLogs []ContainerLog
 	// Logs are Helm's last log lines, oldest first.
@@ -265,6 +267,14 @@ type Diagnosis struct {
 	PermanentAfter time.Duration
 	// Fingerprint is equal for two diagnoses of the same cause.
 	Fingerprint string
+}
+
+// Cause is the cause of a failure in one line. It contains no values of Secrets.
+type Cause struct {
+	// Code is one of the failure codes of the API.
+	Code string
+	// Text starts with the object, if the cause is about one.
+	Text string
 }
 
 // ContainerLog is the end of a container's log.

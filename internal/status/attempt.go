@@ -62,6 +62,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	}
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
 	c.touch(helmv2.ConditionReconciling)
+	c.setCause(release.Cause{})
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
 	r.Events = append(r.Events, holdConditions{&c, want.Hold}.follow()...)
 	status.Conditions = c.list
@@ -158,6 +159,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	}
 	c.keepGate()
+	c.setCause(causeOf(o))
 	r.Events = append(r.Events, furtherEvents(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)

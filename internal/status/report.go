@@ -42,6 +42,7 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 		c.remove(helmv2.ConditionStalled)
 	}
+	c.setCause(causeOfObstacle(blocked))
 	ended := holdConditions{&c, release.HoldOf(hr.Annotations, now)}.follow()
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: blocked.Retry, Events: ended}
@@ -63,6 +64,11 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 		r = reportHold(hr, d, in)
 	} else {
 		r = withoutHold(unheld(hr, d, in), hr, d, in)
+	}
+	if settles(d.Action) {
+		c := conditionsOf(hr, &r.Status, hr.Generation, in.Now)
+		c.setCause(causeOfDecision(d, in.Observed.Newest()))
+		r.Status.Conditions = c.list
 	}
 	r.Retry = d.Retry(in)
 	return r

@@ -71,6 +71,7 @@ func TestSettled(t *testing.T) {
 					"Released=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s): Helm install failed for release apps/web with chart web@1.1.0: it broke",
+					"Failing=True/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 				},
 				History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s",
 			},
@@ -131,6 +132,7 @@ func TestAdopted(t *testing.T) {
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Failing=True/Failed/3 it broke",
 				},
 				History: []string{"2 failed upgrade ", "1 deployed install sha256:oci"}, Failures: [3]int64{1, 0, 1}, Observed: 2, Retry: "now",
 			},
@@ -146,6 +148,7 @@ func TestAdopted(t *testing.T) {
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Failing=True/Failed/3 it broke",
 				},
 				History: []string{"2 failed upgrade ", "1 deployed install sha256:oci"}, Observed: 2, Retry: "now",
 			},
@@ -200,6 +203,7 @@ func TestBlocked(t *testing.T) {
 				Conditions: []string{
 					ok, "Ready=False/ValuesError/3 spec.values cannot be read",
 					"Reconciling=True/ProgressingWithRetry/3 spec.values cannot be read",
+					"Failing=True/ValuesError/3 spec.values cannot be read",
 				},
 				History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "backoff",
 				Events: []string{"Warning/ValuesError spec.values cannot be read "},
@@ -226,7 +230,7 @@ func TestBlocked(t *testing.T) {
 			reason:  "Only a change of the spec helps, so that the generation is observed.",
 			blocked: release.Blocked{Reason: helmv2.ReasonUnsupportedField, Message: "spec.x", Terminal: true},
 			want: parts{
-				Conditions: []string{ok, "Ready=False/UnsupportedField/3 spec.x", "Stalled=True/UnsupportedField/3 spec.x"},
+				Conditions: []string{ok, "Ready=False/UnsupportedField/3 spec.x", "Stalled=True/UnsupportedField/3 spec.x", "Failing=True/UnsupportedField/3 spec.x"},
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "never",
 				Events: []string{"Warning/UnsupportedField spec.x "},
 			},
@@ -251,8 +255,11 @@ func TestBlocked(t *testing.T) {
 			reason:  "Invalid UTF-8 is replaced before the API server does so.",
 			blocked: release.Blocked{Reason: helmv2.ReasonValuesError, Message: "bad \xff byte", Quiet: true},
 			want: parts{
-				Conditions: []string{ok, "Ready=False/ValuesError/3 bad \uFFFD byte", "Reconciling=True/ProgressingWithRetry/3 bad \uFFFD byte"},
-				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "never",
+				Conditions: []string{
+					ok, "Ready=False/ValuesError/3 bad \uFFFD byte", "Reconciling=True/ProgressingWithRetry/3 bad \uFFFD byte",
+					"Failing=True/ValuesError/3 bad \uFFFD byte",
+				},
+				History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "never",
 			},
 		},
 	} {

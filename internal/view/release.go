@@ -22,6 +22,8 @@ type Release struct {
 	Ready   string `json:"ready"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Cause is the failure code of condition Failing. It is empty without a failure.
+	Cause string `json:"cause,omitempty"`
 	// Chart is the chart of the newest revision as <name>@<version>.
 	Chart      string `json:"chart,omitempty"`
 	AppVersion string `json:"appVersion,omitempty"`
@@ -46,6 +48,9 @@ func ReleaseOf(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) Release {
 	}
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady); c != nil {
 		r.Ready, r.Reason, r.Message = string(c.Status), c.Reason, c.Message
+	}
+	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionFailing); c != nil {
+		r.Cause = c.Reason
 	}
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionDrifted); c != nil {
 		r.Drifted = string(c.Status)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -21,8 +22,10 @@ type Why struct {
 	Release Release `json:"release"`
 	// Sentence is the state in one sentence.
 	Sentence string `json:"sentence"`
-	// Cause is the object that fails; nil if none is known.
+	// Cause is the cause of the failure; nil if nothing has failed.
 	Cause *Cause `json:"cause,omitempty"`
+	// Running is the action that runs; nil if none does.
+	Running *Running `json:"running,omitempty"`
 	// Message is the message of the condition that says why, and what happens next. It is empty before
 	// the first one.
 	Message string `json:"message,omitempty"`
@@ -42,10 +45,27 @@ type Cause struct {
 	Code    string `json:"code"`
 	Object  Object `json:"object"`
 	Summary string `json:"summary"`
-	// Live is true if the cause was found in the cluster now. Otherwise it is from an event.
+	// Live is true if the cause was found in the cluster now, too.
 	Live    bool     `json:"live"`
 	Details []string `json:"details,omitempty"`
 	Logs    []Log    `json:"logs,omitempty"`
+}
+
+// Running is an action that runs.
+type Running struct {
+	// Action is its announcement, and TimeLeft the time until its timeout, as text; empty without one.
+	Action   string `json:"action"`
+	TimeLeft string `json:"timeLeft,omitempty"`
+	// Objects is the number of objects of the release, and Unready are those that are not ready.
+	Objects int       `json:"objects"`
+	Unready []Unready `json:"unready,omitempty"`
+}
+
+// Unready is an object that is not ready.
+type Unready struct {
+	Object Object `json:"object"`
+	// Status says why.
+	Status string `json:"status"`
 }
 
 // Log has the last lines of the log of a container.
@@ -79,6 +99,8 @@ type Facts struct {
 	Lookup  Lookup
 	// Diagnosis is the cause that was found in the cluster now; nil if none was found.
 	Diagnosis *release.Diagnosis
+	// Running is the action that runs; nil if none does.
+	Running *Running
 	// Events are those about the HelmRelease, in any order.
 	Events []corev1.Event
 	Unread []string
@@ -89,34 +111,71 @@ type Facts struct {
 func Explain(f Facts) Why {
 	r := ReleaseOf(f.Release, f.Lookup, f.Now)
 	w := Why{
-		Release: r, Sentence: sentence(f.Release, r, f.Now), Message: message(f.Release, r.State), Unread: f.Unread,
+		Release: r, Sentence: sentence(f.Release, r, f.Now), Message: message(f.Release, r.State), Unread: f.Unread, Running: f.Running,
 		Commands: commands(r), Link: link(r.State), Events: eventsOf(f.Events), Conditions: conditionsOf(f.Release.Status.Conditions),
 	}
 	if r.State != Ready {
-		w.Cause = causeOf(f)
+		w.Cause = causeOf(f, r.State)
+	}
+	if w.Running != nil && w.Message == w.Running.Action {
+		w.Message = ""
 	}
 	return w
 }
 
-// causeOf returns the cause that was found now, or else the cause in the newest event with one.
-func causeOf(f Facts) *Cause {
-	if d := f.Diagnosis; d != nil {
-		c := &Cause{
-			Code: d.Code, Summary: d.Summary, Details: d.Details, Live: true,
-			Object: Object{Group: d.Object.Group, Version: d.Object.Version, Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name},
+// causeOf returns the cause that the failed action recorded in condition Failing. What is found in the
+// cluster now, and the event of the failure, add to it. While an action runs, the cause is what is not
+// ready yet. The cause is nil if nothing has failed.
+func causeOf(f Facts, state State) *Cause {
+	live := causeNow(f.Diagnosis)
+	failing := apimeta.FindStatusCondition(f.Release.Status.Conditions, helmv2.ConditionFailing)
+	if failing == nil {
+		if state == Progressing || state == Deleting {
+			return live
 		}
-		for _, l := range d.Logs {
-			c.Logs = append(c.Logs, Log{Pod: l.Pod, Container: l.Container, Lines: linesOf(l.Text)})
-		}
-		return c
+		return nil
 	}
-	newest := newestFirst(f.Events)
-	i := slices.IndexFunc(newest, func(e corev1.Event) bool { return e.Annotations[helmv2.EventMetadataFailure] != "" })
+	c := &Cause{Code: failing.Reason, Summary: failing.Message}
+	if recorded := causeInEvents(f.Events, c.Code); recorded != nil {
+		c.Object, c.Details, c.Logs = recorded.Object, recorded.Details, recorded.Logs
+	}
+	switch {
+	case live == nil:
+	case live.Code == c.Code:
+		c.Live, c.Object, c.Details = true, live.Object, live.Details
+		if len(live.Logs) > 0 {
+			c.Logs = live.Logs
+		}
+	default:
+		c.Details = append(c.Details, "now: "+live.Summary)
+	}
+	return c
+}
+
+// causeNow returns the cause that was found in the cluster now; nil if none was.
+func causeNow(d *release.Diagnosis) *Cause {
+	if d == nil {
+		return nil
+	}
+	c := &Cause{
+		Code: d.Code, Summary: d.Summary, Details: d.Details, Live: true,
+		Object: Object{Group: d.Object.Group, Version: d.Object.Version, Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name},
+	}
+	for _, l := range d.Logs {
+		c.Logs = append(c.Logs, Log{Pod: l.Pod, Container: l.Container, Lines: linesOf(l.Text)})
+	}
+	return c
+}
+
+// causeInEvents returns the cause in the newest event with a failure code; nil if there is none.
+func causeInEvents(all []corev1.Event, code string) *Cause {
+	newest := newestFirst(all)
+	i := slices.IndexFunc(newest, func(e corev1.Event) bool { return e.Annotations[helmv2.EventMetadataFailure] == code })
 	if i < 0 {
 		return nil
 	}
 	annotations := newest[i].Annotations
-	c := &Cause{Code: annotations[helmv2.EventMetadataFailure], Summary: newest[i].Message, Details: linesOf(annotations[helmv2.EventMetadataDetails])}
+	c := &Cause{Code: code, Details: linesOf(annotations[helmv2.EventMetadataDetails])}
 	if parts := strings.Split(annotations[helmv2.EventMetadataObject], "/"); len(parts) == 3 {
 		c.Object = Object{Kind: parts[0], Namespace: parts[1], Name: parts[2]}
 	}
@@ -136,7 +195,7 @@ func linesOf(text string) []string {
 // order is the order in which conditions are read.
 func order() []string {
 	return []string{
-		helmv2.ConditionReady, helmv2.ConditionSuspended, helmv2.ConditionRolledBack, helmv2.ConditionStalled, helmv2.ConditionHeld,
+		helmv2.ConditionReady, helmv2.ConditionFailing, helmv2.ConditionSuspended, helmv2.ConditionRolledBack, helmv2.ConditionStalled, helmv2.ConditionHeld,
 		helmv2.ConditionReconciling, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionDrifted,
 	}
 }

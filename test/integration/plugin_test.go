@@ -74,7 +74,7 @@ func TestPlugin(t *testing.T) {
 	hr := w.revised([]string{"one", "two"})
 	k := w.kubeconfig()
 
-	w.expectPlugin(k, 0, "get", "NAME   STATE   READY", "app    Ready   True    UpgradeSucceeded   note@1.0.0")
+	w.expectPlugin(k, 0, "get", "NAME   STATE   READY", "app    Ready   True    UpgradeSucceeded   -       note@1.0.0")
 	w.expectPlugin(k, 0, "get app -o json", `"state": "Ready"`, `"revision": 2`)
 	w.expectPlugin(k, 0, "why app", "/app is ready: note@1.0.0+", "Released", "Events:", "UpgradeSucceeded")
 	w.expectPlugin(k, 0, "reconcile app", "/app is ready: ")

@@ -15,7 +15,7 @@ type Releases struct{ table *table }
 
 // NewReleases returns a list without rows.
 func NewReleases(style Style) *Releases {
-	header := []string{"NAME", "STATE", "READY", "REASON", "CHART", "REVISION", "CHANGED", "DRIFT", "WAITING FOR"}
+	header := []string{"NAME", "STATE", "READY", "REASON", "CAUSE", "CHART", "REVISION", "CHANGED", "DRIFT", "WAITING FOR"}
 	if style.Namespaces {
 		header = append([]string{"NAMESPACE"}, header...)
 	}
@@ -45,6 +45,7 @@ func (l *Releases) row(r view.Release) []cell {
 		{string(r.State), stateColor(r.State)},
 		{text: r.Ready},
 		{text: or(r.Reason)},
+		{text: or(r.Cause)},
 		{text: or(r.Chart)},
 		{text: revision},
 		{text: style.age(r.Changed)},

@@ -23,6 +23,9 @@ const fewLines = 20
 func Why(w io.Writer, v view.Why, style Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", style.paint(stateColor(v.Release.State), Clean(v.Sentence)))
+	if v.Running != nil {
+		running(&b, v.Running)
+	}
 	if v.Cause != nil {
 		cause(&b, v.Cause, style)
 	}
@@ -42,12 +45,26 @@ func Why(w io.Writer, v view.Why, style Style) error {
 	return err
 }
 
-func cause(b *strings.Builder, c *view.Cause, style Style) {
-	from := ""
-	if !c.Live {
-		from = " (from the last event)"
+// maxUnready is the number of objects that are listed.
+const maxUnready = 20
+
+// running prints how far an action is.
+func running(b *strings.Builder, r *view.Running) {
+	fmt.Fprintf(b, "\n%s", Clean(r.Action))
+	if r.TimeLeft != "" {
+		fmt.Fprintf(b, ", %s left", r.TimeLeft)
 	}
-	fmt.Fprintf(b, "\nCause%s: %s\n", from, style.paint(red, Clean(c.Summary)))
+	fmt.Fprintf(b, ": %d of %d objects are ready\n", r.Objects-len(r.Unready), r.Objects)
+	for _, u := range r.Unready[:min(len(r.Unready), maxUnready)] {
+		fmt.Fprintf(b, "  %s: %s\n", Clean(u.Object.String()), Clean(u.Status))
+	}
+	if more := len(r.Unready) - maxUnready; more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
+}
+
+func cause(b *strings.Builder, c *view.Cause, style Style) {
+	fmt.Fprintf(b, "\nCause: %s\n", style.paint(red, Clean(c.Summary)))
 	for _, line := range c.Details {
 		fmt.Fprintf(b, "  %s\n", Clean(line))
 	}

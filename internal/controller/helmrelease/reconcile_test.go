@@ -231,10 +231,10 @@ func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, 
 	s.begun = task
 	return true
 }
-func (s *stub) Running(types.NamespacedName) *release.Running            { return s.running }
+func (s *stub) Running(types.NamespacedName) *release.Running              { return s.running }
 func (s *stub) Outcome(types.NamespacedName) (o release.Outcome, had bool) { return }
-func (s *stub) Forget(types.NamespacedName)                              {}
-func (s *stub) Cancel(_ types.NamespacedName, cause error)               { s.cancelled = cause }
+func (s *stub) Forget(types.NamespacedName)                                {}
+func (s *stub) Cancel(_ types.NamespacedName, cause error)                 { s.cancelled = cause }
 
 func (s *stub) EndAside(types.NamespacedName) { s.aside = nil }
 

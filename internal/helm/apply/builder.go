@@ -107,7 +107,7 @@ func (b *builder) build(manifests io.Reader, of side) (kube.ResourceList, error)
 			one.fail(err)
 		}
 	}
-	return one.list, utilerrors.NewAggregate(one.errs)
+	return one.list, aggregate(one.errs)
 }
 
 // checkDocuments returns an error if a document of a manifest is too large. It splits the manifest as
@@ -148,6 +148,20 @@ type mapped struct {
 	err     error
 	hint    string
 }
+
+// aggregate returns one error for several, with the message of Helm; nil for none. Unlike an Aggregate, it
+// gives errors.As access to them.
+func aggregate(all []error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return buildErrors{utilerrors.NewAggregate(all)}
+}
+
+type buildErrors struct{ utilerrors.Aggregate }
+
+// Unwrap returns the errors.
+func (e buildErrors) Unwrap() []error { return e.Errors() }
 
 func (b *building) fail(err error) { b.errs = append(b.errs, err) }
 
@@ -206,7 +220,7 @@ func (b *building) addItems(list *resource.Info) error {
 		}
 		b.finish(info)
 	}
-	return utilerrors.NewAggregate(errs)
+	return aggregate(errs)
 }
 
 func flatten(list runtime.Object) (objects []runtime.Object, err error) {

@@ -42,8 +42,11 @@ type functions struct {
 
 var errName = errors.New("there is no such function")
 
-// unloadable is the error of an archive.
-type unloadable struct{ error }
+type (
+	// unloadable is the error of an archive, and misfit the error of values that do not fit a schema.
+	unloadable struct{ error }
+	misfit     struct{ error }
+)
 
 // handle implements worker.Handler. A panic of a library is an error.
 func (w *functions) handle(ctx context.Context, name string, request []byte, ask worker.Ask) (response []byte, err error) {
@@ -69,6 +72,9 @@ func (w *functions) handle(ctx context.Context, name string, request []byte, ask
 	}
 	if bad, ok := errors.AsType[unloadable](err); ok {
 		return remote.EncodeUnloadable(bad.error)
+	}
+	if bad, ok := errors.AsType[misfit](err); ok {
+		return remote.EncodeMisfit(bad.error)
 	}
 	return response, err
 }
@@ -199,8 +205,8 @@ func (w *functions) explained(r *remote.Rendering, failure error) error {
 	if err != nil {
 		return failure
 	}
-	if misfit := values.Misfit(c, merged); misfit != nil {
-		return misfit
+	if bad := values.Misfit(c, merged); bad != nil {
+		return misfit{bad}
 	}
 	return failure
 }

@@ -313,8 +313,9 @@ func failures(t *testing.T, client *remote.Client) {
 	} {
 		in := input(t, tc.files, tc.values)
 		_, err := client.Render(t.Context(), in, &rest.Config{})
-		var failure *worker.Failure
-		if !errors.As(err, &failure) || err.Error() != tc.want {
+		_, failure := errors.AsType[*worker.Failure](err)
+		_, misfit := errors.AsType[*remote.Misfit](err)
+		if failure == misfit || misfit != strings.Contains(tc.want, "do not fit") || err.Error() != tc.want {
 			t.Errorf("%s: %v\nwant %s", name, err, tc.want)
 		}
 		in.KeepChart = true

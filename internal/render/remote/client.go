@@ -24,11 +24,17 @@ type Unloadable struct {
 // Error implements error.
 func (u *Unloadable) Error() string { return "the chart " + u.Text }
 
+// Misfit is the error for values that do not fit the schema of a chart.
+type Misfit struct{ Text string }
+
+// Error implements error.
+func (m *Misfit) Error() string { return m.Text }
+
 // Client calls the functions of a worker. It is safe for concurrent use.
 type Client struct{ calls }
 
 // New returns a client. An error of its methods is *worker.Failure with the text of the function's
-// error, *Unloadable, *Ended, *Unavailable, or another error of the caller.
+// error, *Unloadable, *Misfit, *Ended, *Unavailable, or another error of the caller.
 func New(caller worker.Caller) *Client { return &Client{calls{caller}} }
 
 // readTimeout limits a call that does not render.

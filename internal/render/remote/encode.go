@@ -77,16 +77,21 @@ func DecodeRequest(message []byte) (r *Rendering, err error) {
 // response is the result of a function.
 type response struct {
 	// Unloadable is the reason why the archive is not a chart. Then nothing else is set.
-	Unloadable string    `cbor:",omitempty"`
-	Facts      *Facts    `cbor:",omitempty"`
-	CRDs       *CRDs     `cbor:",omitempty"`
-	Rendered   *Rendered `cbor:",omitempty"`
+	Unloadable string `cbor:",omitempty"`
+	// Misfit is the reason why the values do not fit the schema. Then nothing else is set.
+	Misfit   string    `cbor:",omitempty"`
+	Facts    *Facts    `cbor:",omitempty"`
+	CRDs     *CRDs     `cbor:",omitempty"`
+	Rendered *Rendered `cbor:",omitempty"`
 }
 
 // EncodeUnloadable returns the response for an archive that is not a chart.
 func EncodeUnloadable(err error) ([]byte, error) {
 	return encode(response{Unloadable: err.Error()}, 0, nil)
 }
+
+// EncodeMisfit returns the response for values that do not fit the schema.
+func EncodeMisfit(err error) ([]byte, error) { return encode(response{Misfit: err.Error()}, 0, nil) }
 
 // EncodeFacts encodes the result of FunctionIdentify.
 func EncodeFacts(f Facts) ([]byte, error) { return encode(response{Facts: &f}, 0, nil) }
@@ -108,6 +113,10 @@ func decodeResponse(message []byte) (response, error) {
 	if r.Unloadable != "" {
 		makeValid(&r.Unloadable)
 		return r, &Unloadable{r.Unloadable}
+	}
+	if r.Misfit != "" {
+		makeValid(&r.Misfit)
+		return r, &Misfit{r.Misfit}
 	}
 	if r.Facts != nil {
 		makeValid(&r.Facts.Name, &r.Facts.Version, &r.Facts.AppVersion)
