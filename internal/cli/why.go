@@ -5,7 +5,10 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,25 +17,60 @@ import (
 )
 
 func whyCommand(s *Session) *cobra.Command {
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "why NAME",
 		Short: "Explain the state of a release: cause, logs, events, what happens next",
-		Long: "Shows the state of a HelmRelease in one sentence, the object that fails with the last lines of its log, what happens next, what to do, " +
-			"and the conditions and events.\n\n" +
-			"The object is looked for in the cluster now. If it is gone, the last event with a cause is shown. Values of Secrets are left out.",
+		Long: "Shows the state of a HelmRelease in one sentence, the cause that the failed action recorded, what happens next, what to do, " +
+			"and the conditions and events. While an action runs, it shows the objects that are not ready, and the time that is left.\n\n" +
+			"Objects that fail now are looked for in the cluster. Values of Secrets are left out.",
 		Example: "  # Explain why a release is not ready\n" +
-			"  kubectl pintle why web -n apps",
+			"  kubectl pintle why web -n apps\n\n" +
+			"  # Follow an upgrade to its end\n" +
+			"  kubectl pintle why web -n apps --watch",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.completeOne,
 	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Show each change until no action runs or follows.")
 	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
-		facts, err := c.reader.Why(ctx, c.namespace, args[0])
-		if err != nil {
-			return err
+		if watch && (s.out == outputJSON || s.out == outputYAML) {
+			return errors.New("--watch needs the output table or wide")
 		}
-		w := view.Explain(facts)
-		return s.print(w, func(out io.Writer, style text.Style) error { return text.Why(out, w, style) })
+		var shown string
+		for {
+			facts, err := c.reader.Why(ctx, c.namespace, args[0])
+			if err != nil {
+				return err
+			}
+			w := view.Explain(facts)
+			if now := progressOf(w); now != shown {
+				if shown != "" {
+					fmt.Fprintln(s.Out, "\n---")
+				}
+				shown = now
+				if err := s.print(w, func(out io.Writer, style text.Style) error { return text.Why(out, w, style) }); err != nil {
+					return err
+				}
+			}
+			if !watch || w.Running == nil && w.Release.State != view.Progressing && w.Release.State != view.Deleting {
+				return nil
+			}
+			select {
+			case <-time.After(pollInterval):
+			case <-ctx.Done():
+				return nil
+			}
+		}
 	})
+}
+
+// progressOf returns what a user wants to see again if it changes: not the time that is left.
+func progressOf(w view.Why) string {
+	progress := w.Sentence + "\n" + w.Message
+	if w.Running != nil {
+		progress += fmt.Sprintf("\n%d %v", w.Running.Objects, w.Running.Unready)
+	}
+	return progress
 }
 
 // completeOne completes the name of one HelmRelease.

@@ -7,9 +7,16 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view/manifest"
+	"github.com/pintle-dev/pintle/internal/view/read"
 )
 
 // crash is the diagnosis of the objects that the command passes.
@@ -59,4 +66,37 @@ func TestWhyFromEvent(t *testing.T) {
 	w := newWorld(t, "cluster.yaml")
 	w.objects = append(w.objects, newWorld(t, "why.yaml").objects...)
 	w.golden("why-event", "why shop")
+}
+
+// TestWhyRunning: while an action runs, the objects that it makes are shown as they are, and --watch
+// follows the action to its end.
+func TestWhyRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "cluster.yaml")
+		w.stored = func(_ context.Context, _ release.Target, version int) (*read.Record, error) {
+			if version != 6 {
+				return nil, nil //nolint:nilnil // there is no such revision
+			}
+			return &read.Record{Side: manifest.Side{
+				Manifest: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: new}\n",
+			}}, nil
+		}
+		reads := 0
+		w.react = func(hr *helmv2.HelmRelease) {
+			if reads++; hr.Name != "web" || reads > 3 {
+				return
+			}
+			apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{
+				Type: helmv2.ConditionReady, Status: metav1.ConditionUnknown, Reason: helmv2.ReasonProgressing, Message: "Running 'upgrade' action with timeout of 5m0s",
+			})
+			apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{
+				Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: "Running 'upgrade' action with timeout of 5m0s",
+				LastTransitionTime: metav1.NewTime(now.Add(-80 * time.Second)),
+			})
+		}
+		w.golden("why-running", "why web --watch", "why web --watch -o json")
+		if reads != 4 {
+			t.Errorf("the HelmRelease was read %d times", reads)
+		}
+	})
 }

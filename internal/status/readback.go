@@ -5,6 +5,7 @@ package status
 
 import (
 	"strings"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,8 @@ import (
 const (
 	announcesRun    = "Running '"
 	announcesResume = "Resuming '"
+	// announcesTimeout precedes the timeout of an action.
+	announcesTimeout = " with timeout of "
 )
 
 // Announced returns the announced action, which may be running: the first sentence of its message.
@@ -36,6 +39,19 @@ func Announced(status helmv2.HelmReleaseStatus) string {
 	}
 	action, _, _ := strings.Cut(c.Message, ". ")
 	return action
+}
+
+// TimeLeft returns the time until the timeout of the announced action; false if no action is announced,
+// or it has no timeout. It is negative if the action ends its waits already.
+func TimeLeft(status helmv2.HelmReleaseStatus, now time.Time) (time.Duration, bool) {
+	_, text, _ := strings.Cut(Announced(status), announcesTimeout)
+	text, _, _ = strings.Cut(text, ",")
+	timeout, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, false
+	}
+	started := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReconciling).LastTransitionTime
+	return started.Add(timeout).Sub(now), true
 }
 
 // Denied reports whether dry runs have denied objects of the last install or upgrade that was

@@ -109,7 +109,7 @@ func (x *explanation) examine(ctx context.Context) {
 
 // unready returns the objects of the newest revision that are not ready, failed ones first.
 func (x *explanation) unready(ctx context.Context) []release.UnreadyObject {
-	objects, more := x.inventory(x.facts.Release)
+	objects, more := x.objects(ctx)
 	found := make([]*release.UnreadyObject, len(objects))
 	errs := parallel.Do(ctx, len(objects), maxLive, func(i int) (err error) {
 		found[i], err = x.live(ctx, objects[i])
@@ -136,6 +136,7 @@ func (x *explanation) unready(ctx context.Context) []release.UnreadyObject {
 		return strings.Compare(fmt.Sprint(a.Object), fmt.Sprint(b.Object))
 	})
 	slices.Sort(x.facts.Unread)
+	x.setRunning(len(objects)+more, all)
 	return all
 }
 
