@@ -45,7 +45,9 @@ func whyCommand(s *Session) *cobra.Command {
 			w := view.Explain(facts)
 			if now := progressOf(w); now != shown {
 				if shown != "" {
-					fmt.Fprintln(s.Out, "\n---")
+					if _, err := fmt.Fprintln(s.Out, "\n---"); err != nil {
+						return err
+					}
 				}
 				shown = now
 				if err := s.print(w, func(out io.Writer, style text.Style) error { return text.Why(out, w, style) }); err != nil {

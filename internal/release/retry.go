@@ -48,7 +48,7 @@ func (d Decision) Retry(in Input) Retry {
 		return Interval(in.Desired.Policy.Interval)
 	case Adopt, Forget:
 		return Now()
-	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize:
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, ComputePlan, Finalize:
 	}
 	return Never()
 }

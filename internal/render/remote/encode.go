@@ -27,7 +27,7 @@ var (
 	encoding = mustMode(cbor.EncOptions{}.UserBufferEncMode())
 	// toWorker decodes the messages of the controller. JSON has the same limit of nesting.
 	toWorker = mustMode(cbor.DecOptions{
-		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSigned, UTF8: cbor.UTF8DecodeInvalid,
+		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSignedOrFail, UTF8: cbor.UTF8DecodeInvalid,
 		MaxNestedLevels: 10_100, MaxArrayElements: math.MaxInt32, MaxMapPairs: math.MaxInt32,
 	}.DecMode())
 	// fromWorker decodes the messages of a worker, which a tenant may have taken over. A byte of an

@@ -135,9 +135,13 @@ func encodeAny(r response) ([]byte, error) {
 // FuzzDecodeResponse: the controller survives all bytes of a worker, and what it accepts is complete.
 func FuzzDecodeResponse(f *testing.F) {
 	for _, r := range []response{
-		{Unloadable: "no\xff"}, {Facts: &Facts{Name: "web\xff"}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a", File: &helmchart.File{Name: "a"}}}}},
+		{Unloadable: "no\xff"},
+		{Misfit: "no\xff"},
+		{Facts: &Facts{Name: "web\xff"}},
+		{CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a", File: &helmchart.File{Name: "a"}}}}},
 		{Rendered: &Rendered{Manifest: "a: \xff\n", Chart: []byte(`{"metadata":{"name":"web"}}`), Hooks: []*helmrelease.Hook{{Name: "h"}}}},
-		{Facts: &Facts{}, Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}}, {CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}},
+		{Facts: &Facts{}, Rendered: &Rendered{Hooks: []*helmrelease.Hook{nil}}},
+		{CRDs: &CRDs{Files: []helmchart.CRD{{Name: "a"}}}},
 	} {
 		message, err := encodeAny(r)
 		if err != nil {
