@@ -5,10 +5,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
@@ -21,7 +25,9 @@ type releaseList struct {
 }
 
 func getCommand(s *Session) *cobra.Command {
-	watch := false
+	var watch, noHeaders bool
+	var selector string
+	var states []string
 	cmd := &cobra.Command{
 		Use:   "get [NAME...]",
 		Short: "List releases, those that need attention first",
@@ -31,25 +37,44 @@ func getCommand(s *Session) *cobra.Command {
 			"  kubectl pintle get -A\n\n" +
 			"  # Watch one release\n" +
 			"  kubectl pintle get web --watch\n\n" +
-			"  # List what is not ready\n" +
-			"  kubectl pintle get -A -o json | jq '.items[] | select(.state != \"Ready\")'",
+			"  # List what is stalled or failing\n" +
+			"  kubectl pintle get -A --state Stalled,Failing",
 		ValidArgsFunction: s.completeReleases,
 	}
 	s.addAllNamespaces(cmd)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After listing/getting the requested object, watch for changes.")
+	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print no header.")
+	cmd.Flags().StringVarP(&selector, "selector", "l", "", "Label selector of HelmReleases, such as team=shop.")
+	cmd.Flags().StringSliceVar(&states, "state", nil, "States to list, separated by commas.")
 	return s.showCommand(cmd, func(ctx context.Context, c *connection, names []string) error {
+		wanted, err := parseStates(states)
+		if err != nil {
+			return err
+		}
+		labelled, err := labels.Parse(selector)
+		if err != nil {
+			return fmt.Errorf("--selector: %w", err)
+		}
+		switch {
+		case watch && (s.out == outputJSON || s.out == outputYAML):
+			return errors.New("--watch needs the output table or wide")
+		case watch && (selector != "" || len(wanted) > 0):
+			return errors.New("--watch cannot be used with --selector or --state")
+		}
 		list, err := c.reader.Releases(ctx, c.namespace)
 		if err != nil {
 			return err
 		}
+		list.Items = slices.DeleteFunc(list.Items, func(hr helmv2.HelmRelease) bool { return !labelled.Matches(labels.Set(hr.Labels)) })
 		all, err := withNames(view.Releases(list.Items, s.Now()), names)
 		if err != nil {
 			return err
 		}
-		rows := text.NewReleases(s.style())
+		all = slices.DeleteFunc(all, func(r view.Release) bool { return len(wanted) > 0 && !slices.Contains(wanted, r.State) })
+		style := s.style()
+		style.NoHeaders = noHeaders
+		rows := text.NewReleases(style)
 		switch {
-		case watch && (s.out == outputJSON || s.out == outputYAML):
-			return fmt.Errorf("--watch needs the output table or wide")
 		case len(all) == 0 && !watch:
 			return s.none(c.namespace)
 		}
@@ -59,6 +84,19 @@ func getCommand(s *Session) *cobra.Command {
 		}
 		return s.watch(ctx, c, list, names, rows)
 	})
+}
+
+// parseStates returns states by their names, which may be in lower case.
+func parseStates(names []string) ([]view.State, error) {
+	var all []view.State
+	for _, name := range names {
+		i := slices.IndexFunc(view.States(), func(s view.State) bool { return strings.EqualFold(string(s), name) })
+		if i < 0 {
+			return nil, fmt.Errorf("--state: there is no state %q: the states are %s", name, strings.Trim(fmt.Sprint(view.States()), "[]"))
+		}
+		all = append(all, view.States()[i])
+	}
+	return all, nil
 }
 
 // none prints that there are no releases, as kubectl does.

@@ -15,12 +15,14 @@ import (
 
 func TestGet(t *testing.T) {
 	w := newWorld(t, "cluster.yaml")
-	w.golden("get", "get", "get -A", "get -A -o wide", "get web -n apps -o json", "get web -n apps -o yaml")
+	w.golden("get", "get", "get -A", "get -A -o wide", "get web -n apps -o json", "get web -n apps -o yaml",
+		"get -A --state stalled,Failing --no-headers", "get -n finance -l !team", "get -A -l team=shop")
 }
 
 func TestGetErrors(t *testing.T) {
 	w := newWorld(t, "cluster.yaml")
-	w.golden("get-errors", "get -n nothing", "get -n nothing -o json", "get missing -n apps", "get -o xml", "get -w -o json -n apps")
+	w.golden("get-errors", "get -n nothing", "get -n nothing -o json", "get missing -n apps", "get -o xml", "get -w -o json -n apps",
+		"get --state Broken", "get -l a=(", "get -w --state Failing")
 	w.forbidden["HelmRelease"] = true
 	w.golden("get-forbidden", "get -A")
 }

@@ -41,7 +41,7 @@ func Command(s *Session) *cobra.Command {
 	root.AddCommand(
 		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), testCommand(s),
 		runCommand(s), historyCommand(s), diffCommand(s), valuesCommand(s), treeCommand(s),
-		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s),
+		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s), versionCommand(s),
 	)
 	return root
 }

@@ -27,6 +27,8 @@ type Style struct {
 	Namespaces bool
 	// Now is the time that ages are relative to.
 	Now time.Time
+	// NoHeaders leaves out the headers of lists.
+	NoHeaders bool
 }
 
 // color is the number of an ANSI colour; 0 is none.

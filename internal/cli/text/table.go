@@ -35,7 +35,7 @@ func newTable(style Style, header ...string) *table {
 
 // print prints rows, and before the first ones the header.
 func (t *table) print(w io.Writer, rows ...[]cell) error {
-	if !t.started {
+	if !t.started && !t.style.NoHeaders {
 		head := make([]cell, len(t.header))
 		for i, h := range t.header {
 			head[i] = cell{text: h}
