@@ -267,6 +267,7 @@ const (
 	FailureNamespaceNotFound  string = "NamespaceNotFound"
 	FailureObjectInvalid      string = "ObjectInvalid"
 	FailureChartInvalid       string = "ChartInvalid"
+	FailureSource             string = "SourceFailed"
 	FailureSchemaInvalid      string = "SchemaInvalid"
 	FailureTemplate           string = "TemplateFailed"
 )
@@ -279,6 +280,6 @@ func FailureCodes() []string {
 		FailureUnschedulable, FailureVolumeNotBound, FailureMount, FailureSandbox, FailureEvicted,
 		FailurePod, FailureQuotaExceeded, FailureAdmissionDenied, FailureWebhookUnavailable,
 		FailureForbidden, FailureCreate, FailureBackoffLimit, FailureDeadline, FailureNotReady,
-		FailureFailed, FailureKindNotServed, FailureNamespaceNotFound, FailureObjectInvalid, FailureChartInvalid, FailureSchemaInvalid, FailureTemplate,
+		FailureFailed, FailureKindNotServed, FailureNamespaceNotFound, FailureObjectInvalid, FailureChartInvalid, FailureSource, FailureSchemaInvalid, FailureTemplate,
 	}
 }

@@ -176,6 +176,11 @@ func TestResolveBlocked(t *testing.T) {
 			Message: "OCIRepository 'prod/app' is not ready: " + why,
 		}
 	}
+	failing := func(why string) *release.Blocked {
+		b := notReady(why)
+		b.Failing = true
+		return b
+	}
 	refused := func(message string) *release.Blocked {
 		return &release.Blocked{Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(), Message: message}
 	}
@@ -232,14 +237,14 @@ func TestResolveBlocked(t *testing.T) {
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "bad URL")}
 			},
-			want: notReady("bad URL"),
+			want: failing("bad URL"),
 		},
 		"StalledWithoutMessage": {
 			reason: "a stalled source blocks without a message too",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "")}
 			},
-			want: notReady(""),
+			want: failing(""),
 		},
 		"NotReadyWithoutMessage": {
 			reason: "a source without an artifact blocks if its Ready condition has no message",
@@ -247,7 +252,7 @@ func TestResolveBlocked(t *testing.T) {
 				o.Status.Artifact = nil
 				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "")}
 			},
-			want: notReady(""),
+			want: failing(""),
 		},
 		"NotStalledAnyMore": {
 			reason: "a condition Stalled that is false does not block",
@@ -266,7 +271,7 @@ func TestResolveBlocked(t *testing.T) {
 				o.Status.Artifact = nil
 				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "no such repository")}
 			},
-			want: notReady("no such repository"),
+			want: failing("no such repository"),
 		},
 		"ReadyMessageOfReadySource": {
 			reason: "the message of a Ready condition that is true is not quoted",

@@ -151,7 +151,7 @@ func readSource(obj client.Object) (source, error) {
 		if status, ok := k.status(obj); ok {
 			if why, ready := status.ready(obj.GetGeneration()); !ready {
 				return source{}, &release.Blocked{
-					Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
+					Reason: helmv2.ReasonSourceNotReady, Quiet: true, Failing: status.failed(obj.GetGeneration()), Retry: release.Interval(sourceRetry),
 					Message: fmt.Sprintf("%s '%s' is not ready: %s", k.Name, client.ObjectKeyFromObject(obj), why),
 				}
 			}
@@ -186,6 +186,12 @@ func (s sourceStatus) ready(generation int64) (why string, ready bool) {
 		why = c.Message
 	}
 	return why, false
+}
+
+// failed reports whether a source of the given generation could not be fetched.
+func (s sourceStatus) failed(generation int64) bool {
+	return s.observed == generation &&
+		(apimeta.IsStatusConditionFalse(s.conditions, helmv2.ConditionReady) || apimeta.IsStatusConditionTrue(s.conditions, helmv2.ConditionStalled))
 }
 
 func withoutStalled(conditions []metav1.Condition) []metav1.Condition {

@@ -39,6 +39,8 @@ type Blocked struct {
 	// Upstream obstacles are faults of a server other than an API server, such as the artifact
 	// server.
 	Upstream bool
+	// Failing is true if what is waited for has failed: a source that cannot be fetched.
+	Failing bool
 	// Err is the cause; nil if there is none.
 	Err error
 }

@@ -50,9 +50,12 @@ func causeOfDecision(d release.Decision, newest *release.Revision) release.Cause
 	return release.Cause{}
 }
 
-// causeOfObstacle returns the cause of an obstacle; zero for work of the controller, which has not failed.
+// causeOfObstacle returns the cause of an obstacle; zero for work of the controller and for regular waits.
 func causeOfObstacle(b *release.Blocked) release.Cause {
-	if b.Progressing {
+	switch {
+	case b.Failing:
+		return release.Cause{Code: helmv2.FailureSource, Text: b.Message}
+	case b.Progressing, isRegularWait(b.Reason):
 		return release.Cause{}
 	}
 	return release.Cause{Code: b.Reason, Text: b.Message}
@@ -64,10 +67,12 @@ func causeOfObstacle(b *release.Blocked) release.Cause {
 func (c *conditions) setCause(found release.Cause) {
 	ready := c.get(helmv2.ConditionReady)
 	switch {
-	case ready.Status != metav1.ConditionFalse || isRegularWait(ready.Reason):
+	case ready.Status != metav1.ConditionFalse:
 		c.remove(helmv2.ConditionFailing)
 	case found != release.Cause{}:
 		c.set(helmv2.ConditionFailing, metav1.ConditionTrue, found.Code, brief.Cut(brief.Line(found.Text), maxCause))
+	case isRegularWait(ready.Reason):
+		c.remove(helmv2.ConditionFailing)
 	case c.index(helmv2.ConditionFailing) < 0 && isFailure(ready.Reason):
 		c.set(helmv2.ConditionFailing, metav1.ConditionTrue, ready.Reason, ready.Message)
 	}

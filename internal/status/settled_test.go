@@ -226,6 +226,19 @@ func TestBlocked(t *testing.T) {
 				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
 			},
 		},
+		"FailingSource": {
+			reason: "A source that cannot be fetched is a failure, and has no event: source-controller has one.",
+			blocked: release.Blocked{
+				Reason: helmv2.ReasonSourceNotReady, Message: "no such chart", Quiet: true, Failing: true, Retry: release.After(time.Minute),
+			},
+			want: parts{
+				Conditions: []string{
+					ok, "Ready=False/SourceNotReady/3 no such chart", "Reconciling=True/ProgressingWithRetry/3 no such chart",
+					"Failing=True/SourceFailed/3 no such chart",
+				},
+				History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
+			},
+		},
 		"Terminal": {
 			reason:  "Only a change of the spec helps, so that the generation is observed.",
 			blocked: release.Blocked{Reason: helmv2.ReasonUnsupportedField, Message: "spec.x", Terminal: true},

@@ -56,6 +56,8 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 		return Deleting
 	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionStalled):
 		return Stalled
+	case ready != nil && ready.Reason == helmv2.ReasonSourceNotReady && apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionFailing):
+		return Failing
 	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionHeld), ready != nil && waitOf(ready.Reason) != "":
 		return Waiting
 	case ready != nil && ready.Status == metav1.ConditionFalse:

@@ -100,6 +100,14 @@ func TestStateOf(t *testing.T) {
 		{"waits", func(hr *helmv2.HelmRelease) {
 			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "False", helmv2.ReasonAwaitingApproval)}
 		}, Waiting},
+		{"the source waits", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "False", helmv2.ReasonSourceNotReady)}
+		}, Waiting},
+		{"the source has failed", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{
+				condition(helmv2.ConditionReady, "False", helmv2.ReasonSourceNotReady), condition(helmv2.ConditionFailing, "True", helmv2.FailureSource),
+			}
+		}, Failing},
 		{"an Operation has the lock", func(hr *helmv2.HelmRelease) {
 			hr.Status.Conditions = append(hr.Status.Conditions, condition(helmv2.ConditionHeld, "True", helmv2.ReasonOperationRunning))
 		}, Waiting},
