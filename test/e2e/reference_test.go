@@ -314,6 +314,10 @@ func (c *changeling) summary() string {
 	lines := []string{fmt.Sprintf("finalizers %v", c.Finalizers)}
 	stalled := apimeta.IsStatusConditionTrue(status.Conditions, helmv2.ConditionStalled)
 	for _, condition := range status.Conditions {
+		if condition.Type == helmv2.ConditionFailing {
+			// Only Pintle sets it.
+			continue
+		}
 		text := condition.Message
 		if stalled && (condition.Type == helmv2.ConditionReady || condition.Type == helmv2.ConditionStalled) {
 			// The two controllers describe a failure differently.
