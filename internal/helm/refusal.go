@@ -4,7 +4,9 @@
 package helm
 
 import (
+	"cmp"
 	"errors"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,15 +62,39 @@ func refusalOf(err error) (code, text string) {
 	return helmv2.FailureCreate, message
 }
 
-// invalidFields names the first invalid field with its cause, and counts the others. The value, which
-// precedes the cause in the message of the API server, is left out: it may be long or secret.
+// withoutValue returns why a field is invalid. The value, which precedes the reason in the message of the API
+// server, is left out: it may be long or secret.
+func withoutValue(c metav1.StatusCause) string {
+	text := brief.Line(c.Message)
+	switch c.Type {
+	case metav1.CauseTypeFieldValueDuplicate:
+		return "the value is there twice"
+	case metav1.CauseTypeFieldValueNotFound:
+		return "the value is not found"
+	case metav1.CauseTypeFieldValueNotSupported:
+		if _, allowed, found := strings.Cut(text, "supported values: "); found {
+			return "the value is not supported; supported values: " + allowed
+		}
+		return "the value is not supported"
+	case metav1.CauseTypeFieldValueInvalid, metav1.CauseTypeTypeInvalid:
+		why := strings.TrimPrefix(text, "Invalid value: ")
+		if value, err := strconv.QuotedPrefix(why); err == nil {
+			why = strings.TrimPrefix(why[len(value):], ": ")
+		} else if i := strings.LastIndex(why, ": "); i >= 0 {
+			why = why[i+2:]
+		} else {
+			why = ""
+		}
+		return cmp.Or(why, "the value is invalid")
+	}
+	return text
+}
+
+// invalidFields names the first invalid field with its cause, and counts the others.
 func invalidFields(causes []metav1.StatusCause) string {
 	texts := make([]string, 0, len(causes))
 	for _, c := range causes {
-		text := brief.Line(c.Message)
-		if i := strings.LastIndex(text, ": "); i >= 0 {
-			text = text[i+2:]
-		}
+		text := withoutValue(c)
 		if c.Field != "" {
 			text = c.Field + ": " + text
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 var now = time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)
@@ -158,6 +159,18 @@ func TestNextOfDrift(t *testing.T) {
 		hr.Spec.Suspend = true
 		if got := NextOfDrift(hr); !strings.Contains(got, "suspended") {
 			t.Errorf("%q, suspended: %s", mode, got)
+		}
+	}
+}
+
+// TestCauseWithoutRecord: earlier versions and helm-controller record no cause. Then it is what fails in the
+// cluster now, unless the release waits.
+func TestCauseWithoutRecord(t *testing.T) {
+	d := &release.Diagnosis{Code: helmv2.FailureCrashLoop, Summary: "it crashes"}
+	for reason, want := range map[string]bool{helmv2.ReasonUpgradeFailed: true, helmv2.ReasonAwaitingApproval: false} {
+		hr := &helmv2.HelmRelease{Status: helmv2.HelmReleaseStatus{Conditions: []metav1.Condition{condition(helmv2.ConditionReady, "False", reason)}}}
+		if w := Explain(Facts{Release: hr, Diagnosis: d, Now: now}); (w.Cause != nil) != want {
+			t.Errorf("%s: the cause is %+v", reason, w.Cause)
 		}
 	}
 }

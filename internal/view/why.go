@@ -125,12 +125,13 @@ func Explain(f Facts) Why {
 
 // causeOf returns the cause that the failed action recorded in condition Failing. What is found in the
 // cluster now, and the event of the failure, add to it. While an action runs, the cause is what is not
-// ready yet. The cause is nil if nothing has failed.
+// ready yet. The cause is nil if nothing has failed, or if nothing is known of it.
 func causeOf(f Facts, state State) *Cause {
 	live := causeNow(f.Diagnosis)
 	failing := apimeta.FindStatusCondition(f.Release.Status.Conditions, helmv2.ConditionFailing)
 	if failing == nil {
-		if state == Progressing || state == Deleting {
+		// Earlier versions and helm-controller record no cause.
+		if state == Progressing || state == Deleting || state == Stalled || state == Failing {
 			return live
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -36,5 +37,18 @@ func TestManyParts(t *testing.T) {
 		if _, err := decode(nil, "apps", secret); (err != nil) != tc.refused {
 			t.Errorf("%s: a Secret of %d bytes: %v", name, len(data), err)
 		}
+	}
+}
+
+// TestManyPartsAreNotStored: what could not be read again is refused before it is written.
+func TestManyPartsAreNotStored(t *testing.T) {
+	list := make([]any, maxObjects+1)
+	for i := range list {
+		list[i] = map[string]any{}
+	}
+	d := &Driver{packer: &packer{}}
+	rls := &helmrelease.Release{Name: "web", Version: 1, Info: &helmrelease.Info{}, Config: map[string]any{"a": list}}
+	if _, err := d.data(rls, unknownFields{}); err == nil {
+		t.Error("a record is stored that cannot be read")
 	}
 }

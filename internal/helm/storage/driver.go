@@ -38,8 +38,8 @@ import (
 // Writes of others during the action are not seen, but a number that they have taken cannot be
 // taken again.
 type Driver struct {
-	// Chart is that of revisions that are staged, prechecked or created later; nil if their releases
-	// contain it.
+	// Chart is the chart of revisions that are staged, prechecked or created later; nil if their
+	// releases contain it.
 	Chart atomic.Pointer[RawChart]
 
 	access

@@ -227,6 +227,10 @@ func (d *Driver) sealRecord(secret *corev1.Secret, k preserved, digest [sha256.S
 // data returns the data of the Secret of a release.
 func (d *Driver) data(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
 	raw, err := encode(rls, kept, d.Chart.Load())
+	if err == nil {
+		// Nothing must be stored that cannot be read again.
+		err = checkStructure(raw)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/test/load/frame"
 )
 
-// settings are those of a run.
+// settings are the flags of a run.
 type settings struct {
 	frame.Settings
 

@@ -27,7 +27,7 @@ const (
 
 func modeNames() []string { return []string{modeEach, modeRandom, modeOutage, modeKill} }
 
-// settings are those of a run.
+// settings are the flags of a run.
 type settings struct {
 	frame.Settings
 
