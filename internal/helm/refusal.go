@@ -86,6 +86,8 @@ func withoutValue(c metav1.StatusCause) string {
 			why = ""
 		}
 		return cmp.Or(why, "the value is invalid")
+	case metav1.CauseTypeForbidden:
+		return strings.TrimPrefix(text, "Forbidden: ")
 	}
 	return text
 }

@@ -20,6 +20,7 @@ func TestInvalidFields(t *testing.T) {
 		"spec.a: the value is invalid":                                       field.Invalid(at, "hunter22: x", ""),
 		"spec.a: must be 1: or 2":                                            field.Invalid(at, "hunter22: x", "must be 1: or 2"),
 		"spec.a: must be small":                                              field.Invalid(at, 70000, "must be small"),
+		"spec.a: immutable when set":                                         field.Forbidden(at, "immutable when set"),
 		"spec.a: the value is there twice":                                   field.Duplicate(at, "hunter22"),
 		"spec.a: the value is not found":                                     field.NotFound(at, "hunter22"),
 		`spec.a: the value is not supported; supported values: "one", "two"`: field.NotSupported(at, "hunter22", []string{"one", "two"}),
