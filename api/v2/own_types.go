@@ -124,9 +124,9 @@ const (
 	// code, and the message is the cause, which the failed action has recorded. Absent otherwise.
 	ConditionFailing string = "Failing"
 
-	// ConditionHeld is True while Helm's actions wait for an Operation. The message has the name of
+	// ConditionLocked is True while Helm's actions wait for an Operation. The message has the name of
 	// the Operation. Absent otherwise.
-	ConditionHeld string = "Held"
+	ConditionLocked string = "Locked"
 
 	// ReasonPolicyUnavailable means that an action waits, because policies cannot be read. Of Ready.
 	ReasonPolicyUnavailable string = "PolicyUnavailable"
@@ -147,11 +147,11 @@ const (
 	// that its approval is void.
 	EventReasonApprovalVoid string = "ApprovalVoid"
 
-	// ReasonOperationRunning means that the Operation holds the lock of the release. Of Held.
+	// ReasonOperationRunning means that the Operation holds the lock of the release. Of Locked.
 	ReasonOperationRunning string = "OperationRunning"
 
 	// ReasonOperationWaiting means that the Operation waits for the lock of the release, and will
-	// get it next. Of Held.
+	// get it next. Of Locked.
 	ReasonOperationWaiting string = "OperationWaiting"
 
 	// ConditionRolledBack is True while the release is held at the revision in

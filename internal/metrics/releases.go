@@ -54,7 +54,7 @@ func newReleaseCollector() *releaseCollector {
 		succeeded:   map[types.NamespacedName]int64{},
 		info:        desc("info", "1 for each HelmRelease. Chart and revision are those of the newest revision, and empty if there is none.", "source_kind", "source_name", "chart_name", "chart_version", "app_version", "revision", "suspended"),
 		status:      desc("reconciliation_status", "1 for each HelmRelease, with status and reason of its condition Ready; Unknown without a reason if it has none. The cause is the failure code.", "status", "reason", "cause"),
-		since:       desc("condition_since_timestamp_seconds", "Time of the last transition of a condition: Ready, Stalled, Drifted, Held or RolledBack. An absent condition has no series.", "condition", "status"),
+		since:       desc("condition_since_timestamp_seconds", "Time of the last transition of a condition: Ready, Stalled, Drifted, Locked or RolledBack. An absent condition has no series.", "condition", "status"),
 		lastSuccess: desc("last_success_timestamp_seconds", "Time at which the HelmRelease was last in sync. It has no series before the first time since the controller started."),
 	}
 }
@@ -95,7 +95,7 @@ func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.
 			cause = bound(c.causes, condition.Reason)
 		}
 		switch condition.Type {
-		case helmv2.ConditionReady, helmv2.ConditionStalled, helmv2.ConditionDrifted, helmv2.ConditionHeld, helmv2.ConditionRolledBack:
+		case helmv2.ConditionReady, helmv2.ConditionStalled, helmv2.ConditionDrifted, helmv2.ConditionLocked, helmv2.ConditionRolledBack:
 			send(c.since, float64(condition.LastTransitionTime.Unix()),
 				label.of("condition", condition.Type), name, namespace, label.of("status", string(known(condition.Status))))
 		}

@@ -39,7 +39,7 @@ func web() *helmv2.HelmRelease {
 				condition(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, 100),
 				condition(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, 200),
 				condition(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, 300),
-				condition(helmv2.ConditionHeld, metav1.ConditionTrue, helmv2.ReasonOperationRunning, 400),
+				condition(helmv2.ConditionLocked, metav1.ConditionTrue, helmv2.ReasonOperationRunning, 400),
 				condition(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, 500),
 				condition(helmv2.ConditionFailing, metav1.ConditionTrue, helmv2.FailureOOMKilled, 100),
 			},
@@ -84,7 +84,7 @@ func TestReleases(t *testing.T) {
 	}{
 		"everything": {func(*helmv2.HelmRelease) {}, []string{
 			"condition_since_timestamp_seconds condition=Drifted name=web namespace=prod status=True 300",
-			"condition_since_timestamp_seconds condition=Held name=web namespace=prod status=True 400",
+			"condition_since_timestamp_seconds condition=Locked name=web namespace=prod status=True 400",
 			"condition_since_timestamp_seconds condition=Ready name=web namespace=prod status=False 100",
 			"condition_since_timestamp_seconds condition=Stalled name=web namespace=prod status=True 200",
 			"info app_version=1.27 chart_name=nginx chart_version=1.2.3+abc name=web namespace=prod revision=3 source_kind=OCIRepository source_name=charts suspended=false 1",

@@ -156,7 +156,7 @@ type Wait struct {
 	Cancel bool
 	// Outdated is true if the attempt is cancelled because its inputs are outdated.
 	Outdated bool
-	// For is the reason of condition Held while an Operation has the lock. It is empty otherwise.
+	// For is the reason of condition Locked while an Operation has the lock. It is empty otherwise.
 	For string
 	// Brief is true for waits of a few seconds. They write no status and emit no event.
 	Brief bool

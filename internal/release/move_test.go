@@ -23,7 +23,7 @@ func TestMustCheckTarget(t *testing.T) {
 		"NotMoved":  {func(in *Input) { in.Desired.Target.Name = "web" }, false},
 		"Suspended": {func(in *Input) { in.Desired.Suspension.Active = true }, false},
 		"Deleted":   {func(in *Input) { in.Desired.Deleted = true }, false},
-		"Held":      {func(in *Input) { in.Observed.LockHolder = &Operation{} }, false},
+		"Locked":    {func(in *Input) { in.Observed.LockHolder = &Operation{} }, false},
 		"Waited":    {func(in *Input) { in.Observed.WaitingOperation = &Operation{} }, false},
 		"Running":   {func(in *Input) { in.Observed.Running = &Running{} }, false},
 		"Pending":   {func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade) }, false},

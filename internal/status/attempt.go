@@ -63,7 +63,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
 	c.touch(helmv2.ConditionReconciling)
 	c.setCause(release.Cause{})
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
 	r.Events = append(r.Events, holdConditions{&c, want.Hold}.follow()...)
 	status.Conditions = c.list
 	r.Status = status

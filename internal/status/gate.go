@@ -36,7 +36,7 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	text := gateMessage(d, a, in.Observed.Plan)
 	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, text)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, text)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
 	var r Report
 	if in.Desired.Hold.Active && !in.Desired.Deleted {
 		// The rollback waits.

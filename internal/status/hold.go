@@ -53,7 +53,7 @@ func held(hr *helmv2.HelmRelease, in release.Input) Report {
 	if before.Status != metav1.ConditionTrue {
 		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, revisionMetadata(newest)))
 	}
-	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionLocked)
 	holdConditions{&c, in.Desired.Hold}.setTests(&status, in)
 	tests := c.get(helmv2.ConditionTestSuccess)
 	switch other := release.RequestsOther(in); {
@@ -104,7 +104,7 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 		holdConditions{&c, in.Desired.Hold}.keepFailed(&status, in.Observed.Newest(), in.Desired.Policy.Upgrade)
 	}
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, holdConditions{&c, in.Desired.Hold}.stallMessage(d.Why, a))
-	c.remove(helmv2.ConditionReconciling, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionReconciling, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	r.Status = status
 	return r
@@ -126,7 +126,7 @@ func holdRetried(hr *helmv2.HelmRelease, in release.Input) Report {
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	holdConditions{&c, in.Desired.Hold}.keepFailed(&status, in.Observed.Newest(), in.Desired.Policy.Upgrade)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, c.get(helmv2.ConditionReady).Message)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	return Report{Status: status}
 }

@@ -113,7 +113,7 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := withReconcileHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	c.remove(helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionLocked)
 	if Announced(status) != "" {
 		// The process that announced the action has died, so that the action does not run.
 		c.remove(helmv2.ConditionReconciling)
@@ -138,7 +138,7 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	if c.setRequestedTests(last, in); !c.requested {
 		c.setTested(last, in.Desired)
 	}
-	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionLocked)
 	c.summarize(&status, in.Desired)
 	var r Report
 	reportDrift(&r, &c, last, in)
@@ -173,7 +173,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, text)
 	}
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	return Report{Status: status}
 }
@@ -201,7 +201,7 @@ func waitMessage(d release.Decision, a release.Wait, in release.Input) string {
 // not change.
 func obstructed(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
 	unlocked := hr.DeepCopy()
-	unlocked.Status.Conditions = slices.DeleteFunc(unlocked.Status.Conditions, func(c metav1.Condition) bool { return c.Type == helmv2.ConditionHeld })
+	unlocked.Status.Conditions = slices.DeleteFunc(unlocked.Status.Conditions, func(c metav1.Condition) bool { return c.Type == helmv2.ConditionLocked })
 	return Blocked(unlocked, &release.Blocked{Reason: a.Obstacle, Message: d.Why, Retry: d.Retry(in)}, in.Now)
 }
 
@@ -237,7 +237,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		}
 	}
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, stallMessage(&c, d, a, &status, in.Desired))
-	c.remove(helmv2.ConditionReconciling, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionReconciling, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	r.Status = status
 	return r
@@ -333,7 +333,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	if newest.RolledBackTo == 0 && (!newest.EndedEarly() || !c.keepInterrupted()) {
 		c.summarize(&status, in.Desired)
 	}
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionHeld)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	if !newest.EndedEarly() && !newest.Rollback {
 		// Helm's record has no better times of the start and the end of the action.
@@ -366,7 +366,7 @@ func adoptRollback(c *conditions, status *helmv2.HelmReleaseStatus, newest *rele
 	}
 }
 
-// waitForOperation sets Held, with the Operation that Helm waits for. Other conditions about the
+// waitForOperation sets Locked, with the Operation that Helm waits for. Other conditions about the
 // release stay. An action that is still announced does not run, because its process has died. The
 // announcement is removed, because the Operation may wait for its end.
 func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
@@ -378,7 +378,7 @@ func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait
 		kind = message.OperationWaiting
 	}
 	text := message.Of(kind, message.Facts{Cause: d.Why}).String()
-	c.set(helmv2.ConditionHeld, metav1.ConditionTrue, a.For, text)
+	c.set(helmv2.ConditionLocked, metav1.ConditionTrue, a.For, text)
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, text)
 	}

@@ -86,7 +86,7 @@ func reports() map[string]func(*helmv2.HelmRelease) Report {
 		"InSync":             settled(release.Settle{}, false, false, helmv2.StatusDeployed, 1),
 		"Suspended":          settled(release.Settle{}, true, false, helmv2.StatusDeployed, 1),
 		"Stalled":            settled(release.Stall{Reason: "X"}, false, false, helmv2.StatusFailed, 1),
-		"Held":               settled(release.Wait{}, false, false, helmv2.StatusDeployed, 1),
+		"Locked":             settled(release.Wait{}, false, false, helmv2.StatusDeployed, 1),
 		"Foreign":            settled(release.Wait{After: time.Minute}, false, false, helmv2.StatusPendingUpgrade, 2),
 		"Adopted":            settled(release.Adopt{}, false, false, helmv2.StatusDeployed, 2),
 		"AdoptedInterrupted": settled(release.Adopt{}, false, true, helmv2.StatusFailed, 2),
@@ -117,7 +117,7 @@ func TestReconcileRequested(t *testing.T) {
 	none, done := handled{"old", "old", "old", 3}, handled{"new", "old", "old", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("", "") }, map[string]handled{
 		"Announced": none, "UnlockAnnounced": none, "Progressing": none, "Blocked": done, "InSync": done, "Suspended": done,
-		"Stalled": done, "Held": done, "Foreign": done, "Adopted": done, "AdoptedInterrupted": done,
+		"Stalled": done, "Locked": done, "Foreign": done, "Adopted": done, "AdoptedInterrupted": done,
 		"Finished": done, "Cancelled": done, "Unlocked": done,
 	})
 }
@@ -128,7 +128,7 @@ func TestForceRequested(t *testing.T) {
 	expired := handled{"new", "old", "old", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("new", "") }, map[string]handled{
 		"Announced": {"old", "new", "old", 3}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
-		"Stalled": answered, "Held": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
+		"Stalled": answered, "Locked": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
 }
@@ -143,7 +143,7 @@ func TestForceBegun(t *testing.T) {
 	}
 	checkHandled(t, object, map[string]handled{
 		"Announced": open, "UnlockAnnounced": open, "Progressing": open, "Blocked": open, "InSync": open, "Suspended": open,
-		"Stalled": open, "Held": open, "Foreign": open, "Adopted": ended, "AdoptedInterrupted": open,
+		"Stalled": open, "Locked": open, "Foreign": open, "Adopted": ended, "AdoptedInterrupted": open,
 		"Finished": ended, "Cancelled": open, "Unlocked": open,
 	})
 }
@@ -155,7 +155,7 @@ func TestResetRequested(t *testing.T) {
 	expired := handled{"new", "old", "old", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("", "new") }, map[string]handled{
 		"Announced": {"old", "old", "new", 0}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
-		"Stalled": answered, "Held": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
+		"Stalled": answered, "Locked": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
 }
@@ -166,7 +166,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 	done, noted := handled{"new", "old", "old", 3}, handled{"new", "other", "other", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("other", "other") }, map[string]handled{
 		"Announced": {"old", "old", "other", 3}, "UnlockAnnounced": {"old", "old", "old", 3}, "Progressing": {"old", "old", "old", 3}, "Blocked": done, "InSync": noted,
-		"Suspended": done, "Stalled": noted, "Held": done, "Foreign": noted, "Adopted": done, "AdoptedInterrupted": done,
+		"Suspended": done, "Stalled": noted, "Locked": done, "Foreign": noted, "Adopted": done, "AdoptedInterrupted": done,
 		"Finished": done, "Cancelled": done, "Unlocked": done,
 	})
 }

@@ -58,7 +58,7 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 		return Stalled
 	case ready != nil && ready.Reason == helmv2.ReasonSourceNotReady && apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionFailing):
 		return Failing
-	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionHeld), ready != nil && waitOf(ready.Reason) != "":
+	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionLocked), ready != nil && waitOf(ready.Reason) != "":
 		return Waiting
 	case ready != nil && ready.Status == metav1.ConditionFalse:
 		return Failing

@@ -110,7 +110,7 @@ func TestStateOf(t *testing.T) {
 			}
 		}, Failing},
 		{"an Operation has the lock", func(hr *helmv2.HelmRelease) {
-			hr.Status.Conditions = append(hr.Status.Conditions, condition(helmv2.ConditionHeld, "True", helmv2.ReasonOperationRunning))
+			hr.Status.Conditions = append(hr.Status.Conditions, condition(helmv2.ConditionLocked, "True", helmv2.ReasonOperationRunning))
 		}, Waiting},
 		{"held, and the spec requests another state", func(hr *helmv2.HelmRelease) {
 			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "Unknown", helmv2.ReasonRolledBack), condition(helmv2.ConditionRolledBack, "True", helmv2.ReasonRolledBack)}

@@ -68,7 +68,7 @@ func WaitOf(hr *helmv2.HelmRelease, r *Release) Wait {
 	switch {
 	case r.State == Held:
 		return WaitForHold
-	case apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionHeld):
+	case apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionLocked):
 		return WaitForOperation
 	}
 	return waitOf(r.Reason)
@@ -94,7 +94,7 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 		}
 		return "resume, or " + s.Until.UTC().Format(time.RFC3339)
 	}
-	if apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionHeld) {
+	if apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionLocked) {
 		return "Operation"
 	}
 	ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)

@@ -196,7 +196,7 @@ func linesOf(text string) []string {
 // order is the order in which conditions are read.
 func order() []string {
 	return []string{
-		helmv2.ConditionReady, helmv2.ConditionFailing, helmv2.ConditionSuspended, helmv2.ConditionRolledBack, helmv2.ConditionStalled, helmv2.ConditionHeld,
+		helmv2.ConditionReady, helmv2.ConditionFailing, helmv2.ConditionSuspended, helmv2.ConditionRolledBack, helmv2.ConditionStalled, helmv2.ConditionLocked,
 		helmv2.ConditionReconciling, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionDrifted,
 	}
 }

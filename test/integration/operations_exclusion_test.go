@@ -100,7 +100,7 @@ func TestUpgradeWaitsForOperation(t *testing.T) {
 			c := condition(hr, helmv2.ConditionReconciling)
 			return c.Reason == helmv2.ReasonProgressingWithRetry && c.ObservedGeneration == hr.Generation
 		})
-		w.untilSays(hr, helmv2.ConditionHeld, metav1.ConditionTrue, helmv2.ReasonOperationRunning, "Operation "+op.Name)
+		w.untilSays(hr, helmv2.ConditionLocked, metav1.ConditionTrue, helmv2.ReasonOperationRunning, "Operation "+op.Name)
 		w.noJob("web-migrate")
 		w.endPod(job, pod, 0)
 		w.endJob(w.helmsJob("web-migrate"), true)

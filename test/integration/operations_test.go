@@ -29,7 +29,7 @@ func TestOperation(t *testing.T) {
 	job := w.theJob(op)
 	pod := w.runPod(job)
 	w.untilPhase(op, opsv1alpha1.PhaseRunning)
-	w.untilSays(hr, helmv2.ConditionHeld, metav1.ConditionTrue, helmv2.ReasonOperationRunning, "Operation once")
+	w.untilSays(hr, helmv2.ConditionLocked, metav1.ConditionTrue, helmv2.ReasonOperationRunning, "Operation once")
 	if hr.Annotations[opsv1alpha1.AnnotationHolder] != string(op.UID) {
 		t.Errorf("the holder is %v, not %s", hr.Annotations, op.UID)
 	}
@@ -43,7 +43,7 @@ func TestOperation(t *testing.T) {
 		t.Errorf("the release is %+v", r)
 	}
 	w.until(hr, "to be free", func(hr *helmv2.HelmRelease) bool {
-		return hr.Annotations[opsv1alpha1.AnnotationHolder] == "" && condition(hr, helmv2.ConditionHeld).Type == ""
+		return hr.Annotations[opsv1alpha1.AnnotationHolder] == "" && condition(hr, helmv2.ConditionLocked).Type == ""
 	})
 	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(job), job))
 	if ttl := job.Spec.TTLSecondsAfterFinished; ttl == nil || *ttl != opsv1alpha1.DefaultTTLSeconds {

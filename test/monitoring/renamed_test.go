@@ -63,7 +63,7 @@ func shown(t *testing.T, engine *promql.Engine, expr, format string) (all []stri
 		} {
 			from = append(from, parsed(t, text, "1x10", time.Minute))
 		}
-		for _, condition := range []string{"Ready", "Stalled", "Drifted", "Held", "RolledBack"} {
+		for _, condition := range []string{"Ready", "Stalled", "Drifted", "Locked", "RolledBack"} {
 			from = append(from, parsed(t, `pintle_helm_release_condition_since_timestamp_seconds{status="True",condition="`+condition+`",`+of+`}`, "60x10", time.Minute))
 		}
 	}

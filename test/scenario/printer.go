@@ -153,7 +153,7 @@ func conditions(s *helmv2.HelmReleaseStatus) string {
 	var all []string
 	for _, kind := range []string{
 		helmv2.ConditionReady, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated,
-		helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionDrifted, helmv2.ConditionHeld,
+		helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionDrifted, helmv2.ConditionLocked,
 		helmv2.ConditionRolledBack, helmv2.ConditionFailing,
 	} {
 		if c := apimeta.FindStatusCondition(s.Conditions, kind); c != nil {

@@ -140,16 +140,16 @@ func TestHoldIsMeasured(t *testing.T) {
 	r, registry := measured(t, &stub{})
 	now := time.Unix(1000, 0)
 	r.now = func() time.Time { return now }
-	write := func(held *metav1.Condition) {
+	write := func(locked *metav1.Condition) {
 		t.Helper()
 		hr := &helmv2.HelmRelease{}
 		if err := r.client.Get(t.Context(), key, hr); err != nil {
 			t.Fatal(err)
 		}
 		status := *hr.Status.DeepCopy()
-		status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return c.Type == helmv2.ConditionHeld })
-		if held != nil {
-			apimeta.SetStatusCondition(&status.Conditions, *held)
+		status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return c.Type == helmv2.ConditionLocked })
+		if locked != nil {
+			apimeta.SetStatusCondition(&status.Conditions, *locked)
 		}
 		status.Failures++
 		if _, err := r.publisher.writeStatus(t.Context(), hr, sentOf(status)); err != nil {
@@ -157,16 +157,16 @@ func TestHoldIsMeasured(t *testing.T) {
 		}
 	}
 	const waits = "pintle_helm_release_lock_wait_seconds"
-	write(&metav1.Condition{Type: helmv2.ConditionHeld, Status: metav1.ConditionTrue, Reason: "a", LastTransitionTime: metav1.NewTime(now)})
+	write(&metav1.Condition{Type: helmv2.ConditionLocked, Status: metav1.ConditionTrue, Reason: "a", LastTransitionTime: metav1.NewTime(now)})
 	now = now.Add(time.Minute)
-	write(&metav1.Condition{Type: helmv2.ConditionHeld, Status: metav1.ConditionTrue, Reason: "b", LastTransitionTime: metav1.Unix(1000, 0)})
+	write(&metav1.Condition{Type: helmv2.ConditionLocked, Status: metav1.ConditionTrue, Reason: "b", LastTransitionTime: metav1.Unix(1000, 0)})
 	if sum, _ := value(t, registry, waits); sum != 0 {
 		t.Errorf("%v seconds are over while it goes on", sum)
 	}
 	write(nil)
 	write(nil)
 	if sum, _ := value(t, registry, waits); sum != 60 {
-		t.Errorf("held back for %v seconds", sum)
+		t.Errorf("locked back for %v seconds", sum)
 	}
 }
 

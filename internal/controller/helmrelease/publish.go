@@ -295,11 +295,11 @@ func (p *publisher) conflict(hr *helmv2.HelmRelease, err error) (result ctrl.Res
 // countHold counts for how long an Operation kept Helm from a release, once that has ended. The
 // condition contains the start, even if it was before the start of the process.
 func (p *publisher) countHold(before, after []metav1.Condition) {
-	held := apimeta.FindStatusCondition(before, helmv2.ConditionHeld)
-	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {
+	locked := apimeta.FindStatusCondition(before, helmv2.ConditionLocked)
+	if locked == nil || locked.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionLocked) {
 		return
 	}
-	p.metrics.LockWaited(p.now().Sub(held.LastTransitionTime.Time))
+	p.metrics.LockWaited(p.now().Sub(locked.LastTransitionTime.Time))
 }
 
 // countDrift counts releases that drift. It counts and logs the objects if a new event reports the

@@ -275,7 +275,7 @@ func TestWaits(t *testing.T) {
 		view.WaitForRetry:     notReady(helmv2.ReasonDryRunDenied, "m"),
 		view.WaitForPolicies:  notReady(helmv2.ReasonPolicyUnavailable, "m"),
 		view.WaitForPlan:      notReady(helmv2.ReasonPlanFailed, "m"),
-		view.WaitForOperation: condition(helmv2.ConditionHeld, metav1.ConditionTrue, "r", "m"),
+		view.WaitForOperation: condition(helmv2.ConditionLocked, metav1.ConditionTrue, "r", "m"),
 		view.WaitForHold:      held,
 	} {
 		o := list.OverviewOf([]helmv2.HelmRelease{ready("a/b", e)}, query(t, ""), now)
