@@ -99,6 +99,10 @@ const (
 	// chart came from, such as "main@sha1:0123abcd".
 	AnnotationSourceRevision string = "pintle.dev/source-revision"
 
+	// AnnotationEnded on the record of a revision is the time in RFC 3339 at which the action that made it
+	// ended. Later writes of the record keep it.
+	AnnotationEnded string = "pintle.dev/ended"
+
 	// EventMetadataDetails is the key of the diagnosis of that object and its Pods: status,
 	// conditions, containers, warnings. Each is one line.
 	EventMetadataDetails string = "pintle.dev/details"

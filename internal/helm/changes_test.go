@@ -98,6 +98,50 @@ func TestChangesOfFailures(t *testing.T) {
 	w.expect(out, nil)
 }
 
+// TestChangesOfMendedFailure: after a failed upgrade whose objects are live, the numbers compare with them.
+func TestChangesOfMendedFailure(t *testing.T) {
+	for _, method := range []helmv2.ServerSideApplyMode{helmv2.ServerSideApplyEnabled, helmv2.ServerSideApplyDisabled} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newChangesWorld(t, method)
+			w.succeed(release.Install{Timeout: time.Minute}, settingsYAML("back", "1"), settingsYAML("stays", "1"), settingsYAML("again", "1"))
+			failing := w.job(release.Upgrade{Timeout: time.Minute}, settingsYAML("back", "2"), settingsYAML("stays", "2"), settingsYAML("again", "2"), deploymentYAML("web:7"))
+			failing.Spec.Upgrade.DisableWait = false
+			if out := w.runner.Run(t.Context(), w.conn, failing); out.Err == nil || !w.history()[0].Applied {
+				t.Fatalf("%s: the failed upgrade ended with %v", method, out.Err)
+			}
+			// The ConfigMap of the chart has the version of the chart, and changes each time.
+			mended := w.succeed(release.Upgrade{Timeout: time.Minute}, settingsYAML("back", "1"), settingsYAML("stays", "2"), settingsYAML("again", "3"), deploymentYAML("web:7"))
+			w.expect(mended, &release.ObjectCounts{Changed: 3}, "Deployment/prod/web web >web:7")
+		})
+	}
+}
+
+// TestEnded: the record of a revision has the end of the action that made it, also after tests and after
+// later revisions.
+func TestEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		artifact := w.chart("1.0.0", note())
+		run := func(action release.HelmAction, message string) {
+			t.Helper()
+			if out := w.runner.Run(t.Context(), w.conn, job(action, artifact, "1.0.0", map[string]any{"message": message})); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+			time.Sleep(time.Minute)
+		}
+		start := time.Now()
+		run(release.Install{Timeout: time.Minute}, "one")
+		run(release.Test{Timeout: time.Minute}, "one")
+		run(release.Upgrade{Timeout: time.Minute}, "two")
+		records := w.history()
+		for i, want := range []time.Time{start.Add(2 * time.Minute), start} {
+			if took := records[i].Ended.Sub(want.Truncate(time.Second)); took < 0 || took > 30*time.Second || !records[i].Sealed {
+				t.Errorf("revision %d ended at %s, not %s, sealed %t", records[i].Version, records[i].Ended, want, records[i].Sealed)
+			}
+		}
+	})
+}
+
 // TestChangesHideSecrets: the value of a Secret is removed from images.
 func TestChangesHideSecrets(t *testing.T) {
 	w := newChangesWorld(t, helmv2.ServerSideApplyEnabled)

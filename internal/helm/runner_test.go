@@ -42,7 +42,7 @@ func note() map[string]string {
 // ignoringMoments compares revisions without times and digests.
 func ignoringMoments() cmp.Options {
 	return cmp.Options{cmpopts.IgnoreFields(release.Revision{},
-		"FirstDeployed", "LastDeployed", "Deleted", "Modified", "Digest", "DeployedDigest", "ConfigDigest")}
+		"FirstDeployed", "LastDeployed", "Deleted", "Modified", "Ended", "Digest", "DeployedDigest", "ConfigDigest")}
 }
 
 func TestInstallUpgradeUninstall(t *testing.T) {

@@ -146,6 +146,8 @@ type Revision struct {
 	Deleted        time.Time
 	// Modified is the time of the last write of the record; zero if storage has none.
 	Modified time.Time
+	// Ended is the end of the action that made the revision; zero if the record does not have it.
+	Ended time.Time
 	// Owner is the UID of the HelmRelease that created this revision; empty for other clients, and if
 	// nothing proves it; see Believe. Helm copies labels to the next revision, so the revision label
 	// counts only if it has this revision's own number.

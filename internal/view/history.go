@@ -23,7 +23,7 @@ type Revision struct {
 	// By is what made the revision: an action of this HelmRelease, or another client.
 	By       string     `json:"by,omitempty"`
 	Deployed *time.Time `json:"deployed,omitempty"`
-	// Duration is the duration of the action. It is empty if a later action has written the record.
+	// Duration is the duration of the action. It is empty if the record does not have its end.
 	Duration string `json:"duration,omitempty"`
 	// Result is Helm's description: for a failure, the error.
 	Result     string `json:"result,omitempty"`
@@ -61,14 +61,27 @@ func History(hr *helmv2.HelmRelease, records []Record) []Revision {
 	return all
 }
 
-// durationOf returns the duration of the action that made a revision. The record of a superseded one
-// was written again later.
+// durationOf returns the duration of the action that made a revision. A record without the end of the
+// action was written at its end, and again by tests, or when the revision was superseded.
 func durationOf(r Record) string {
-	final := r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusFailed
-	if !final || r.Modified.Before(r.LastDeployed) {
+	ended := r.Ended
+	if final := r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusFailed; ended.IsZero() && final && !hasRunTests(r) {
+		ended = r.Modified
+	}
+	if ended.Before(r.LastDeployed.Truncate(time.Second)) {
 		return ""
 	}
-	return r.Modified.Sub(r.LastDeployed).Round(time.Second).String()
+	return max(0, ended.Sub(r.LastDeployed)).Round(time.Second).String()
+}
+
+// hasRunTests reports whether a test of a revision has run.
+func hasRunTests(r Record) bool {
+	for _, run := range r.Tests {
+		if !run.Started.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // madeBy returns what made a revision.
@@ -91,7 +104,7 @@ func madeBy(hr *helmv2.HelmRelease, r Record) string {
 		return ""
 	case r.Owner == "":
 		return "another client"
-	case r.Version == 1:
+	case r.Version == 1, !r.FirstDeployed.IsZero() && r.FirstDeployed.Equal(r.LastDeployed):
 		return string(helmv2.ActionInstall)
 	}
 	return string(helmv2.ActionUpgrade)

@@ -312,6 +312,7 @@ func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force b
 // update applies the objects and deletes those that target does not contain, with the leftovers of
 // failed revisions. It always returns a result, which Helm uses even if there is an error.
 func (c *Client) update(original, target kube.ResourceList, clientSide func(original, target kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
+	c.compareWithFailed(target)
 	leftovers := c.Leftovers.find(original, target)
 	original = excluding(original, leftovers)
 	var result *kube.Result
@@ -340,6 +341,18 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 		c.Changes.Count(c.builds.counts(result))
 	}
 	return result, err
+}
+
+// compareWithFailed makes the counts of changes compare with the objects of a failed revision that the new
+// one replaces. An error leaves the comparison with the deployed revision.
+func (c *Client) compareWithFailed(target kube.ResourceList) {
+	manifest, failed := c.Leftovers.live()
+	if !failed {
+		return
+	}
+	if live, err := c.Objects(manifest, c.Leftovers.us); err == nil {
+		c.builds.revised = changedObjects(target, live)
+	}
 }
 
 // keepResults stores the apply results of Helm's own requests, which are the objects themselves.

@@ -70,6 +70,17 @@ func (l *Leftovers) read(before int) {
 	}
 }
 
+// live returns the manifest that was applied last, if a failed revision has applied all of its objects.
+// Helm compares a new revision with the deployed one.
+func (l *Leftovers) live() (manifest string, ok bool) {
+	for _, f := range slices.Backward(l.failed) {
+		if f.Applied && !f.Unproven {
+			return f.Text, true
+		}
+	}
+	return "", false
+}
+
 // DeleteHook deletes the objects of a hook that an attempt has created whose ID has the prefix.
 // Others stay, and so do objects with generated names, which are in the way of none.
 func (l *Leftovers) DeleteHook(manifest, prefix string) error {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -193,6 +194,8 @@ func toRevision(rls *helmrelease.Release, annotations map[string]string) release
 	rev.PostInstall, rev.PostUpgrade, rev.PostRollback = hasHook(rls, helmrelease.HookPostInstall), hasHook(rls, helmrelease.HookPostUpgrade), hasHook(rls, helmrelease.HookPostRollback)
 	rev.Tests, rev.InstallHooksLeft = testsOf(rls), installHooksLeft(rls)
 	rev.SourceRevision = annotations[helmv2.AnnotationSourceRevision]
+	// A time that cannot be parsed counts as none.
+	rev.Ended, _ = time.Parse(time.RFC3339, annotations[helmv2.AnnotationEnded])
 	if i := rls.Info; i != nil {
 		rev.Status = helmv2.ReleaseStatus(i.Status)
 		rev.Description = i.Description

@@ -69,6 +69,7 @@ func TestSealCovers(t *testing.T) {
 		"Attempt":             {func(s *corev1.Secret) { s.Annotations[helmv2.AnnotationAttempt] += " " }, false},
 		"Without attempt":     {func(s *corev1.Secret) { delete(s.Annotations, helmv2.AnnotationAttempt) }, false},
 		"Source":              {func(s *corev1.Secret) { s.Annotations[helmv2.AnnotationSourceRevision] = "x" }, false},
+		"Ended":               {func(s *corev1.Secret) { s.Annotations[helmv2.AnnotationEnded] = "2026-01-01T12:00:00Z" }, false},
 		"Data":                {func(s *corev1.Secret) { s.Data[dataKey] = append(s.Data[dataKey], '=') }, false},
 		"Another number":      {func(s *corev1.Secret) { s.Name = Key("app", 3) }, false},
 		"Another release":     {func(s *corev1.Secret) { s.Name = Key("web", 2) }, false},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -221,6 +222,9 @@ func (d *Driver) update(key string, rls *helmrelease.Release) (err error) {
 	known, err := d.read(key)
 	if err != nil {
 		return err
+	}
+	if status := rls.Info.Status; known.record.status().IsPending() && (status == helmrelease.StatusDeployed || status == helmrelease.StatusFailed) {
+		known.kept.ended = d.now().UTC().Format(time.RFC3339)
 	}
 	w, err := d.secret(key, rls, known)
 	if err == nil && w.size() > corev1.MaxSecretSize && len(rls.Info.Description) > briefDescription {

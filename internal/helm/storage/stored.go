@@ -24,6 +24,8 @@ import (
 // FailedRevision is a stored revision that failed after the deployed one, or that nothing proves.
 type FailedRevision struct {
 	Manifest
+	// Applied is true if all objects of the revision were applied.
+	Applied bool
 	// Deployed is true if the revision is or was deployed. Unproven is true if nothing proves that the
 	// HelmRelease made it; see release.Proven.
 	Deployed, Unproven bool
@@ -68,7 +70,7 @@ func FailedSince(d *Driver, before int) (deployed Manifest, failed []FailedRevis
 			return Manifest{}, nil, fmt.Errorf("revision %d: %w", n, err)
 		}
 		f := FailedRevision{
-			Manifest: manifestOf(known.full), Created: known.record.Created, Deployed: slices.Contains(taken, n), Unproven: !known.kept.proven,
+			Manifest: manifestOf(known.full), Created: known.record.Created, Applied: applied(known.record.Labels, n), Deployed: slices.Contains(taken, n), Unproven: !known.kept.proven,
 		}
 		f.Preceded = n == 1 || purged || slices.ContainsFunc(revisions, func(r release.Revision) bool { return r.Version == n-1 })
 		for _, h := range known.full.Hooks {
@@ -139,6 +141,8 @@ type preserved struct {
 	source string
 	// approvedBy is who approved the plan of the action; empty if there was none.
 	approvedBy string
+	// ended is the time at which the action that made the revision ended; empty if it has not.
+	ended string
 	// sealed is true if the record had a valid seal when it was read, is proven, or was created by this
 	// store: it is sealed when it is written. proven is true if it comes from the HelmRelease.
 	sealed, proven bool
@@ -150,7 +154,7 @@ func preservedOf(c *content) preserved {
 	return preserved{
 		unknownFields: c.unknown(), created: labels[labelCreated], sealed: c.sealed,
 		attempt: attemptOf(annotations), source: annotations[helmv2.AnnotationSourceRevision],
-		approvedBy: annotations[v1alpha1.AnnotationApprovedBy],
+		approvedBy: annotations[v1alpha1.AnnotationApprovedBy], ended: annotations[helmv2.AnnotationEnded],
 	}
 }
 
@@ -172,6 +176,9 @@ func (p preserved) annotations() (map[string]string, error) {
 	}
 	if p.approvedBy != "" {
 		all = withLabel(all, v1alpha1.AnnotationApprovedBy, p.approvedBy)
+	}
+	if p.ended != "" {
+		all = withLabel(all, helmv2.AnnotationEnded, p.ended)
 	}
 	return all, nil
 }
