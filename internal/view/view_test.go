@@ -174,3 +174,24 @@ func TestCauseWithoutRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestSourceFailed: a chart that cannot be fetched is a failure of the HelmChart, and no wait for its
+// repository. A chart that was not fetched yet is awaited.
+func TestSourceFailed(t *testing.T) {
+	const text = "HelmChart 'apps/apps-web' is not ready: no 'web' chart with version matching '9.9.9' found"
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", Generation: 1}}
+	hr.Spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "web", SourceRef: helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"}}}
+	ready := condition(helmv2.ConditionReady, "False", helmv2.ReasonSourceNotReady)
+	ready.Message = text
+	hr.Status.Conditions = []metav1.Condition{ready}
+	if r := ReleaseOf(hr, LookupIn(nil), now); r.State != Waiting || r.WaitingFor != "HelmChart apps/apps-web" {
+		t.Errorf("before the first fetch: %s, waiting for %q", r.State, r.WaitingFor)
+	}
+	failing := condition(helmv2.ConditionFailing, "True", helmv2.FailureSource)
+	failing.Message = text
+	hr.Status.Conditions = append(hr.Status.Conditions, failing)
+	why := Explain(Facts{Release: hr, Lookup: LookupIn(nil), Now: now})
+	if r := why.Release; r.State != Failing || r.WaitingFor != "" || r.Cause != helmv2.FailureSource || why.Cause == nil || why.Cause.Summary != text || why.Message != text {
+		t.Errorf("after a fetch that failed: %+v, cause %+v", why, why.Cause)
+	}
+}

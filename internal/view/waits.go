@@ -108,7 +108,10 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	case WaitForDependency:
 		return dependencies(hr, lookup)
 	case WaitForSource:
-		return Source(hr).String()
+		if apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionFailing) {
+			return ""
+		}
+		return artifactSource(hr).String()
 	case WaitForApproval:
 		return "approval of its plan"
 	case WaitForFreeze:
@@ -143,8 +146,17 @@ func dependencies(hr *helmv2.HelmRelease, lookup Lookup) string {
 	return strings.Join(open, ", ")
 }
 
-// Source returns the object that the chart of a release comes from: the source, or the HelmChart
-// for spec.chart.
+// artifactSource returns the object whose artifact is the chart of a release: the source, or the
+// HelmChart for spec.chart. Its repository may be fine.
+func artifactSource(hr *helmv2.HelmRelease) Object {
+	if hr.HasChartTemplate() {
+		return Object{Kind: helmv2.KindHelmChart, Namespace: hr.Spec.Chart.GetNamespace(hr.Namespace), Name: hr.GetHelmChartName()}
+	}
+	return Source(hr)
+}
+
+// Source returns the object that the chart of a release comes from: the source of spec.chartRef or
+// spec.chart.
 func Source(hr *helmv2.HelmRelease) Object {
 	switch {
 	case hr.HasChartRef():

@@ -5,6 +5,7 @@ package integration
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,34 @@ func (w *world) fetch(repo *sourcev1.HelmRepository) {
 		URL: w.server.URL + "/index", Path: "index", Digest: digest.SHA256.FromString("").String(), Revision: indexRevision, LastUpdateTime: metav1.Now(),
 	}
 	w.must(suite.client.Status().Update(w.t.Context(), repo))
+}
+
+// TestChartNotFound: a chart that source-controller does not find is a failure of the HelmChart, for the
+// conditions and for the plugin, and no wait for its repository.
+func TestChartNotFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hr := w.release("absent", nil, templated(""))
+	key := inputs.HelmChartKey(hr)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmChart '"+key.String()+"' is not ready")
+	w.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		chart, _ := w.helmChart(key)
+		chart.Status.ObservedGeneration = chart.Generation
+		apimeta.SetStatusCondition(&chart.Status.Conditions, metav1.Condition{
+			Type: "Ready", Status: metav1.ConditionFalse, Reason: "InvalidChartReference", ObservedGeneration: chart.Generation,
+			Message: "invalid chart reference: failed to get chart version for remote reference: no 'note' chart with version matching '*' found",
+		})
+		return suite.client.Status().Update(t.Context(), chart)
+	}))
+	w.untilSays(hr, helmv2.ConditionFailing, metav1.ConditionTrue, helmv2.FailureSource, "HelmChart '"+key.String()+"'", "no 'note' chart")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "no 'note' chart")
+	k := w.kubeconfig()
+	w.expectPlugin(k, 0, "get absent", "Failing", helmv2.FailureSource)
+	w.expectPlugin(k, 0, "why absent", "/absent is failing (SourceNotReady)", "Cause: HelmChart '"+key.String()+"'")
+	w.expectPlugin(k, 1, "reconcile absent", "no 'note' chart")
+	if _, output := w.plugin(k, "get", "absent", "-o", "json"); strings.Contains(output, "waitingFor") {
+		t.Errorf("it waits for something:\n%s", output)
+	}
 }
 
 func TestHelmChartOfARelease(t *testing.T) {
