@@ -66,6 +66,9 @@ const (
 	// ends.
 	AnnotationRollbackUntil string = "pintle.dev/rollback-until"
 
+	// AnnotationRollbackReason says why the release is held by AnnotationRollbackTo, for other users.
+	AnnotationRollbackReason string = "pintle.dev/rollback-reason"
+
 	// AnnotationTestAt on a HelmRelease requests one run of the chart's tests on the newest
 	// revision; every new value is a new request.
 	AnnotationTestAt string = "pintle.dev/test-at"

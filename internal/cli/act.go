@@ -94,6 +94,9 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 			p.Text = "not read, and repeated: " + err.Error()
 		}
 		switch {
+		case p.Waits:
+			_, _ = fmt.Fprintln(s.ErrOut, text.Clean(p.Text))
+			return &codedError{errFailed, exitWaits}
 		case p.Done && p.Failed:
 			return fmt.Errorf("%s", text.Clean(p.Text))
 		case p.Done:
@@ -119,6 +122,8 @@ func reconcileCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
 		Short: "Reconcile a release now",
+		Long: "Requests a reconciliation, and waits until the release is ready, failing or stalled. If the release waits for something else, " +
+			"such as an approval, a dependency, a source or the end of a freeze, the command ends at once with exit code 3 and the reason.",
 		Example: "  # Try a stalled release again\n" +
 			"  kubectl pintle reconcile web --reset\n\n" +
 			"  # Upgrade although nothing has changed\n" +
@@ -128,7 +133,11 @@ func reconcileCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Force, "force", false, "Install or upgrade once, in any state.")
 	cmd.Flags().BoolVar(&o.Reset, "reset", false, "Reset the failure counters, so that a stalled release is tried again.")
 	return s.actCommand(cmd, func(hr *helmv2.HelmRelease, _ []string) (request.Request, error) {
-		return request.Reconcile(hr, o, s.Now())
+		r, err := request.Reconcile(hr, o, s.Now())
+		if err != nil {
+			err = &codedError{err, exitWaits}
+		}
+		return r, err
 	})
 }
 
@@ -138,7 +147,8 @@ func suspendCommand(s *Session) *cobra.Command {
 		Use:   "suspend NAME",
 		Short: "Suspend a release: nothing is installed, upgraded or corrected",
 		Long: "Suspends a HelmRelease by the annotation pintle.dev/suspend, which an applier of manifests does not revert. " +
-			"A running action ends.\n\nhelm-controller ignores the annotation: --spec sets spec.suspend instead.",
+			"A running action ends. flux resume does not end it, and requests by flux reconcile stay unhandled meanwhile: " +
+			"kubectl pintle resume ends it.\n\nhelm-controller ignores the annotation: --spec sets spec.suspend instead.",
 		Example: "  # Suspend a release for two hours\n" +
 			"  kubectl pintle suspend web --reason 'database maintenance' --until 2h",
 		Args: cobra.ExactArgs(1),
@@ -147,9 +157,10 @@ func suspendCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringVar(&until, "until", "", "When the suspension ends: a time in RFC 3339, or a duration such as 2h. Empty means never.")
 	cmd.Flags().BoolVar(&spec, "spec", false, "Set spec.suspend instead of the annotation.")
 	cmd.MarkFlagsMutuallyExclusive("until", "spec")
+	cmd.MarkFlagsMutuallyExclusive("reason", "spec")
 	return s.actCommand(cmd, func(*helmv2.HelmRelease, []string) (request.Request, error) {
 		end, err := s.timeOf(until)
-		return request.Suspend(reason, end, spec, s.Now()), err
+		return request.Suspend(reason, end, spec), err
 	})
 }
 
@@ -167,7 +178,7 @@ func resumeCommand(s *Session) *cobra.Command {
 }
 
 func rollbackCommand(s *Session) *cobra.Command {
-	until, yes := "", false
+	until, reason, yes := "", "", false
 	cmd := &cobra.Command{
 		Use:   "rollback NAME REVISION",
 		Short: "Roll a release back to a revision, and hold it there",
@@ -176,17 +187,18 @@ func rollbackCommand(s *Session) *cobra.Command {
 			"Shows what the rollback would change, with the rights of the user: it reads Helm's records and sends dry runs. If data may " +
 			"be lost, or if that cannot be shown, --yes is required. Objects that a policy protects are kept.",
 		Example: "  # Go back to revision 3 until the revert has arrived\n" +
-			"  kubectl pintle rollback web 3 --until 2h\n\n" +
+			"  kubectl pintle rollback web 3 --until 2h --reason 'incident 42'\n\n" +
 			"  # Follow the spec again\n" +
 			"  kubectl annotate helmrelease web pintle.dev/rollback-to-",
 		Args: cobra.ExactArgs(2),
 	}
 	cmd.Flags().StringVar(&until, "until", "", "When the hold ends: a time in RFC 3339, or a duration such as 2h. Empty means never.")
+	cmd.Flags().StringVar(&reason, "reason", "", "Why the release is held, for other users.")
 	cmd.Flags().BoolVar(&yes, "yes", false, "Roll back even if data may be lost, or if what the rollback would change cannot be shown.")
 	revision := 0
 	s.actCommand(cmd, func(*helmv2.HelmRelease, []string) (request.Request, error) {
 		end, err := s.timeOf(until)
-		return request.Rollback(revision, end, s.Now()), err
+		return request.Rollback(revision, end, reason, s.Now()), err
 	})
 	act := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {

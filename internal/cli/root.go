@@ -17,6 +17,9 @@ import (
 // errFailed ends the command with exit code 1. What failed has been printed.
 var errFailed = errors.New("failed")
 
+// exitWaits is the exit code of a request to a release that waits for something else.
+const exitWaits = 3
+
 // Command returns the command kubectl-pintle.
 func Command(s *Session) *cobra.Command {
 	s.flags = genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(c *rest.Config) *rest.Config {

@@ -21,10 +21,11 @@ type Hold struct {
 	// error then.
 	To      int
 	Invalid string
-	// Until is the end of the hold; zero if it has none. Note is a sentence about an end that cannot
-	// be parsed, and so counts as no end.
+	// Until is the end of the hold; zero if it has none.
 	Until time.Time
-	Note  string
+	// Reason says why the release is held; empty if no user has said so. Note has the end, and the
+	// reason. An end that cannot be parsed counts as no end.
+	Reason, Note string
 	// Ended states that the time of the hold is over; empty otherwise.
 	Ended string
 	// Moved is true if the spec requests another target than the release has. A release that is held
@@ -38,21 +39,27 @@ func HoldOf(annotations map[string]string, now time.Time) Hold {
 	if !set {
 		return Hold{}
 	}
-	h := Hold{Active: true}
+	h := Hold{Active: true, Reason: note(annotations[helmv2.AnnotationRollbackReason])}
 	if end, bounded := annotations[helmv2.AnnotationRollbackUntil]; bounded {
 		until, err := time.Parse(time.RFC3339, end)
 		switch {
 		case err != nil:
-			h.Note = fmt.Sprintf("without end: annotation %s is %q, which is no RFC 3339 time", helmv2.AnnotationRollbackUntil, end)
+			h.Note = fmt.Sprintf("without end: annotation %s is %q, which is no RFC 3339 time", helmv2.AnnotationRollbackUntil, note(end))
 		case !now.Before(until):
-			return Hold{Ended: fmt.Sprintf("annotation %s is %s, which is over", helmv2.AnnotationRollbackUntil, end)}
+			return Hold{Ended: fmt.Sprintf("annotation %s is %s, which is over", helmv2.AnnotationRollbackUntil, note(end))}
 		default:
 			h.Until, h.Note = until, "until "+until.UTC().Format(time.RFC3339)
 		}
 	}
+	switch {
+	case h.Reason != "" && h.Note != "":
+		h.Note += ": " + h.Reason
+	case h.Reason != "":
+		h.Note = h.Reason
+	}
 	to, err := strconv.Atoi(value)
 	if err != nil || to < 1 {
-		h.Invalid = fmt.Sprintf("annotation %s is %q, which is no number of a revision", helmv2.AnnotationRollbackTo, value)
+		h.Invalid = fmt.Sprintf("annotation %s is %q, which is no number of a revision", helmv2.AnnotationRollbackTo, note(value))
 		return h
 	}
 	h.To = to

@@ -32,6 +32,14 @@ func TestHoldOf(t *testing.T) {
 			map[string]string{to: "3", until: testNow.Format(time.RFC3339)},
 			Hold{Ended: "annotation pintle.dev/rollback-until is 2026-01-01T12:00:00Z, which is over"},
 		},
+		"Reason": {
+			map[string]string{to: "3", helmv2.AnnotationRollbackReason: "the revert\n is\x1b[1m late "},
+			Hold{Active: true, To: 3, Reason: "the revert is [1m late", Note: "the revert is [1m late"},
+		},
+		"LimitedWithReason": {
+			map[string]string{to: "3", until: end.Format(time.RFC3339), helmv2.AnnotationRollbackReason: "incident 42"},
+			Hold{Active: true, To: 3, Until: end, Reason: "incident 42", Note: "until 2026-01-01T13:00:00Z: incident 42"},
+		},
 		"NoTime": {
 			map[string]string{to: "3", until: "soon"},
 			Hold{Active: true, To: 3, Note: `without end: annotation pintle.dev/rollback-until is "soon", which is no RFC 3339 time`},
@@ -51,6 +59,23 @@ func TestHoldOf(t *testing.T) {
 	} {
 		if diff := cmp.Diff(tc.want, HoldOf(tc.annotations, testNow)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestNotes: a text that a user writes takes one line of bounded length in messages.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a\n\u00fc", 100_000)
+	for name, text := range map[string]string{
+		"Suspension":    SuspensionOf(false, map[string]string{helmv2.AnnotationSuspend: long}, testNow).Why,
+		"SuspensionEnd": SuspensionOf(false, map[string]string{helmv2.AnnotationSuspend: "", helmv2.AnnotationSuspendUntil: long}, testNow).Why,
+		"Hold":          HoldOf(map[string]string{helmv2.AnnotationRollbackTo: "1", helmv2.AnnotationRollbackReason: long}, testNow).Note,
+		"HoldEnd":       HoldOf(map[string]string{helmv2.AnnotationRollbackTo: "1", helmv2.AnnotationRollbackUntil: long}, testNow).Note,
+		"HoldRevision":  HoldOf(map[string]string{helmv2.AnnotationRollbackTo: long}, testNow).Invalid,
+	} {
+		if len(text) < maxNote || len(text) > 3*maxNote || strings.ContainsRune(text, '\n') {
+			t.Errorf("%s: %d bytes: %q", name, len(text), text)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/policy"
 )
 
@@ -308,8 +309,8 @@ type Suspension struct {
 	Active bool
 	// BySpec is true if spec.suspend is set.
 	BySpec bool
-	// Why is the cause, for users. It is empty without one.
-	Why string
+	// Why is the cause, for users. It is empty without one. Reason is the part of it that a user wrote.
+	Why, Reason string
 	// Until is the end of the suspension; zero if it has none.
 	Until time.Time
 	// Over is the time at which a suspension by annotation has ended, although the annotation is
@@ -328,20 +329,27 @@ func SuspensionOf(spec bool, annotations map[string]string, now time.Time) Suspe
 	if !set {
 		return Suspension{}
 	}
-	s := Suspension{Active: true, Why: fmt.Sprintf("annotation %s: %s", helmv2.AnnotationSuspend, reason)}
+	s := Suspension{Active: true, Reason: note(reason)}
+	s.Why = fmt.Sprintf("annotation %s: %s", helmv2.AnnotationSuspend, s.Reason)
 	end, bounded := annotations[helmv2.AnnotationSuspendUntil]
 	if !bounded {
 		return s
 	}
 	until, err := time.Parse(time.RFC3339, end)
 	if err != nil {
-		s.Why += fmt.Sprintf(" (without end: %s is %q, which is no RFC 3339 time)", helmv2.AnnotationSuspendUntil, end)
+		s.Why += fmt.Sprintf(" (without end: %s is %q, which is no RFC 3339 time)", helmv2.AnnotationSuspendUntil, note(end))
 		return s
 	}
 	if !now.Before(until) {
-		return Suspension{Why: s.Why, Over: until}
+		return Suspension{Reason: s.Reason, Why: s.Why, Over: until}
 	}
 	s.Until = until
 	s.Why += fmt.Sprintf(" (until %s)", until.UTC().Format(time.RFC3339))
 	return s
 }
+
+// maxNote is the number of bytes of a text of a user, such as the reason of a hold, in messages.
+const maxNote = 256
+
+// note returns a text of a user as messages contain it: in one line, and bounded.
+func note(text string) string { return brief.Cut(brief.Line(text), maxNote) }

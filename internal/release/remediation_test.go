@@ -290,18 +290,18 @@ func TestSuspensionOf(t *testing.T) {
 	}{
 		"Nothing":   {false, nil, Suspension{}},
 		"Spec":      {true, until("2000-01-01T00:00:00Z"), Suspension{Active: true, BySpec: true, Why: "spec.suspend is set"}},
-		"Reason":    {false, map[string]string{helmv2.AnnotationSuspend: "x"}, Suspension{Active: true, Why: "annotation pintle.dev/suspend: x"}},
+		"Reason":    {false, map[string]string{helmv2.AnnotationSuspend: "x"}, Suspension{Active: true, Reason: "x", Why: "annotation pintle.dev/suspend: x"}},
 		"OnlyUntil": {false, map[string]string{helmv2.AnnotationSuspendUntil: "2999-01-01T00:00:00Z"}, Suspension{}},
 		"Over": {false, until(testNow.Format(time.RFC3339)), Suspension{
-			Why: "annotation pintle.dev/suspend: incident 42", Over: testNow.Truncate(time.Second),
+			Reason: "incident 42", Why: "annotation pintle.dev/suspend: incident 42", Over: testNow.Truncate(time.Second),
 		}},
 		"NotOver": {false, until(testNow.Add(time.Second).Format(time.RFC3339)), Suspension{
-			Active: true, Until: testNow.Add(time.Second).Truncate(time.Second),
+			Active: true, Reason: "incident 42", Until: testNow.Add(time.Second).Truncate(time.Second),
 			Why: "annotation pintle.dev/suspend: incident 42 (until " + testNow.Add(time.Second).UTC().Format(time.RFC3339) + ")",
 		}},
 		"NoTime": {false, until("tomorrow"), Suspension{
-			Active: true,
-			Why:    `annotation pintle.dev/suspend: incident 42 (without end: pintle.dev/suspend-until is "tomorrow", which is no RFC 3339 time)`,
+			Active: true, Reason: "incident 42",
+			Why: `annotation pintle.dev/suspend: incident 42 (without end: pintle.dev/suspend-until is "tomorrow", which is no RFC 3339 time)`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

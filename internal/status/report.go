@@ -110,7 +110,7 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 
 // suspended reports a suspended HelmRelease. Conditions about the release remain valid, and stay.
 func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
-	status := withReconcileHandled(hr)
+	status := *hr.Status.DeepCopy()
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	c.remove(helmv2.ConditionLocked)

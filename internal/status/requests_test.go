@@ -112,11 +112,12 @@ func checkHandled(t *testing.T, object func() *helmv2.HelmRelease, want map[stri
 	}
 }
 
-// TestReconcileRequested: every reconciliation that ends handles a reconcile request.
+// TestReconcileRequested: every reconciliation that ends handles a reconcile request, except of a
+// suspended release.
 func TestReconcileRequested(t *testing.T) {
 	none, done := handled{"old", "old", "old", 3}, handled{"new", "old", "old", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("", "") }, map[string]handled{
-		"Announced": none, "UnlockAnnounced": none, "Progressing": none, "Blocked": done, "InSync": done, "Suspended": done,
+		"Announced": none, "UnlockAnnounced": none, "Progressing": none, "Blocked": done, "InSync": done, "Suspended": none,
 		"Stalled": done, "Locked": done, "Foreign": done, "Adopted": done, "AdoptedInterrupted": done,
 		"Finished": done, "Cancelled": done, "Unlocked": done,
 	})
@@ -127,7 +128,7 @@ func TestForceRequested(t *testing.T) {
 	open, answered := handled{"old", "old", "old", 3}, handled{"new", "new", "old", 3}
 	expired := handled{"new", "old", "old", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("new", "") }, map[string]handled{
-		"Announced": {"old", "new", "old", 3}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
+		"Announced": {"old", "new", "old", 3}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": open,
 		"Stalled": answered, "Locked": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
@@ -154,7 +155,7 @@ func TestResetRequested(t *testing.T) {
 	open, answered := handled{"old", "old", "old", 3}, handled{"new", "old", "new", 0}
 	expired := handled{"new", "old", "old", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("", "new") }, map[string]handled{
-		"Announced": {"old", "old", "new", 0}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
+		"Announced": {"old", "old", "new", 0}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": open,
 		"Stalled": answered, "Locked": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
@@ -166,7 +167,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 	done, noted := handled{"new", "old", "old", 3}, handled{"new", "other", "other", 3}
 	checkHandled(t, func() *helmv2.HelmRelease { return requesting("other", "other") }, map[string]handled{
 		"Announced": {"old", "old", "other", 3}, "UnlockAnnounced": {"old", "old", "old", 3}, "Progressing": {"old", "old", "old", 3}, "Blocked": done, "InSync": noted,
-		"Suspended": done, "Stalled": noted, "Locked": done, "Foreign": noted, "Adopted": done, "AdoptedInterrupted": done,
+		"Suspended": {"old", "old", "old", 3}, "Stalled": noted, "Locked": done, "Foreign": noted, "Adopted": done, "AdoptedInterrupted": done,
 		"Finished": done, "Cancelled": done, "Unlocked": done,
 	})
 }

@@ -6,7 +6,6 @@ package status
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -17,12 +16,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
-// maxWhy is the number of bytes of an annotation that messages contain.
-const maxWhy = 4096
-
 // WithSuspension adds a suspension to the report of a reconciliation: condition Suspended, and an
 // event if the HelmRelease was suspended or resumed since its last report. bySpec is the value of
 // spec.suspend at that report, nil if this process has made none.
+//
+// A suspended release has handled no request for a reconciliation, whatever else the report is about:
+// the flux CLI would report success.
 //
 // Only a suspension by annotation has a condition. helm-controller keeps conditions that it does not
 // know, so that a condition about spec.suspend would stay True for ever after a change to
@@ -32,6 +31,9 @@ func WithSuspension(r Report, hr *helmv2.HelmRelease, s release.Suspension, bySp
 	was := before != nil && before.Status == metav1.ConditionTrue || wasBySpec(hr, bySpec)
 	text := SuspensionMessage(hr, s)
 	r.Status.Conditions = slices.Clone(r.Status.Conditions)
+	if s.Active {
+		r.Status.LastHandledReconcileAt = hr.Status.LastHandledReconcileAt
+	}
 	switch {
 	case s.BySpec:
 		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
@@ -69,7 +71,7 @@ func wasBySpec(hr *helmv2.HelmRelease, bySpec *bool) bool {
 // SuspensionMessage returns the message about a suspension, empty without one.
 func SuspensionMessage(hr *helmv2.HelmRelease, s release.Suspension) string {
 	facts := message.Facts{
-		Cause:   strings.ToValidUTF8(s.Why[:min(len(s.Why), maxWhy)], ""),
+		Cause:   s.Why,
 		Command: fmt.Sprintf("kubectl annotate helmrelease -n %s %s", hr.Namespace, hr.Name),
 	}
 	switch {

@@ -4,7 +4,6 @@
 package status
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -76,14 +75,15 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestMessageIsBounded: a long reason does not make the status too large.
-func TestMessageIsBounded(t *testing.T) {
+// TestSuspendedRequest: a suspended release handles no request for a reconciliation, whatever is reported.
+func TestSuspendedRequest(t *testing.T) {
 	t.Parallel()
-	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
-	for _, s := range []release.Suspension{{Active: true}, {Over: time.Unix(1, 0)}} {
-		s.Why = strings.Repeat("ü", 100000)
-		if n := len(SuspensionMessage(hr, s)); n > 2*maxWhy {
-			t.Errorf("%d bytes", n)
+	for name, report := range reports() {
+		for _, s := range []release.Suspension{{Active: true, Why: "why"}, {Active: true, BySpec: true}} {
+			hr := requesting("", "")
+			if got := WithSuspension(report(hr), hr, s, nil, testNow).Status.LastHandledReconcileAt; got != "old" {
+				t.Errorf("%s: %q is handled", name, got)
+			}
 		}
 	}
 }

@@ -38,7 +38,8 @@ func sentence(hr *helmv2.HelmRelease, r Release, now time.Time) string {
 	case Waiting:
 		return fmt.Sprintf("%s waits (%s) for: %s. What is installed stays.", name, r.Reason, r.WaitingFor)
 	case Held:
-		return fmt.Sprintf("%s is held at revision %s: changes of its spec have no effect.", name, hr.Annotations[helmv2.AnnotationRollbackTo])
+		held := "revision " + hr.Annotations[helmv2.AnnotationRollbackTo]
+		return fmt.Sprintf("%s is held at %s: changes of its spec have no effect.", name, because(held, release.HoldOf(hr.Annotations, now).Reason))
 	case Progressing:
 		return name + " is being reconciled."
 	case Ready:

@@ -90,9 +90,9 @@ func LookupIn(all []helmv2.HelmRelease) Lookup {
 func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	if s := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now); s.Active {
 		if s.Until.IsZero() {
-			return "resume"
+			return because("resume", s.Reason)
 		}
-		return "resume, or " + s.Until.UTC().Format(time.RFC3339)
+		return because("resume, or "+s.Until.UTC().Format(time.RFC3339), s.Reason)
 	}
 	if apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionLocked) {
 		return "Operation"
@@ -102,7 +102,7 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 		return "controller"
 	}
 	if ready.Reason == helmv2.ReasonRolledBack {
-		return "end of the hold at revision " + hr.Annotations[helmv2.AnnotationRollbackTo]
+		return because("end of the hold at revision "+hr.Annotations[helmv2.AnnotationRollbackTo], release.HoldOf(hr.Annotations, now).Reason)
 	}
 	switch waitOf(ready.Reason) {
 	case WaitForDependency:
@@ -125,6 +125,14 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	case WaitForRetry, WaitForHold, WaitForOperation:
 	}
 	return ""
+}
+
+// because adds the reason that a user gives, if there is one.
+func because(text, reason string) string {
+	if reason == "" {
+		return text
+	}
+	return text + " (" + reason + ")"
 }
 
 // dependencies names the dependencies that are not known to be ready.

@@ -79,18 +79,28 @@ func TestPlugin(t *testing.T) {
 	w.expectPlugin(k, 0, "why app", "/app is ready: note@1.0.0+", "Released", "Events:", "UpgradeSucceeded")
 	w.expectPlugin(k, 0, "reconcile app", "/app is ready: ")
 	w.expectPlugin(k, 0, "reconcile app --force", "/app is ready: ", "v3")
-	w.expectPlugin(k, 0, "suspend app --reason maintenance --until 1h", "is suspended: annotation pintle.dev/suspend: maintenance")
-	w.expectPlugin(k, 1, "reconcile app", "nothing was requested; resume it first")
-	w.expectPlugin(k, 0, "get", "Suspended", "resume, or ")
+	w.expectPlugin(k, 0, "suspend app --reason maintenance --until 1h", "is suspended: annotation pintle.dev/suspend: maintenance", "flux resume does not end it")
+	w.expectPlugin(k, 3, "reconcile app", "nothing was requested; resume it first")
+	w.expectPlugin(k, 0, "get", "Suspended", "resume, or ", "(maintenance)")
+	// As flux reconcile does.
+	w.annotate(hr, helmv2.AnnotationReconcileRequest, "flux")
+	w.until(hr, "the suspension", func(hr *helmv2.HelmRelease) bool {
+		return condition(hr, helmv2.ConditionSuspended).Status == metav1.ConditionTrue
+	})
+	w.quiet(hr)
+	if ready := condition(hr, helmv2.ConditionReady); hr.Status.LastHandledReconcileAt == "flux" || ready.Status != metav1.ConditionTrue {
+		t.Errorf("a suspended release has handled request %q, and Ready is %+v", hr.Status.LastHandledReconcileAt, ready)
+	}
 	w.expectPlugin(k, 0, "resume app", "/app is ready: ")
 	w.expectPlugin(k, 1, "rollback app 40", "40")
-	w.expectPlugin(k, 0, "rollback app 1 --until 1h", "1")
+	w.expectPlugin(k, 0, "rollback app 1 --until 1h --reason revert", "1", "revert")
 	if got := w.message("app"); got != "one" {
 		t.Errorf("after the rollback, the message is %q", got)
 	}
-	w.expectPlugin(k, 0, "get", "Held", "end of the hold at revision 1")
+	w.expectPlugin(k, 0, "get", "Held", "end of the hold at revision 1 (revert)")
+	w.expectPlugin(k, 3, "reconcile app", "/app is held at revision 1 (revert)")
 	w.quiet(hr)
-	w.annotate(hr, "pintle.dev/rollback-to", "", "pintle.dev/rollback-until", "")
+	w.annotate(hr, "pintle.dev/rollback-to", "", "pintle.dev/rollback-until", "", "pintle.dev/rollback-reason", "")
 	w.untilReady(hr)
 	w.expectPlugin(k, 0, "test app", "/app: ")
 

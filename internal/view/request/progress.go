@@ -14,6 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
@@ -23,19 +24,32 @@ type Progress struct {
 	Done bool
 	// Failed is true if it was refused or has failed. Only if Done.
 	Failed bool
+	// Waits is true if the release waits for something else, and has no effect before. Only if Failed.
+	Waits bool
 	// Text is one line for users.
 	Text string
 }
 
 // Progress returns how far a request is, from the present HelmRelease.
 func (r Request) Progress(hr *helmv2.HelmRelease, now time.Time) Progress {
-	if hr.Status.LastHandledReconcileAt != r.token {
+	switch {
+	case r.token == "":
+		return r.done(hr, now)
+	case hr.Status.LastHandledReconcileAt != r.token:
 		if hr.Annotations[helmv2.AnnotationReconcileRequest] != r.token {
 			return Progress{Done: true, Failed: true, Text: "another request has replaced this one; nothing else was changed"}
+		}
+		if s := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now); s.Active {
+			return waits("%s/%s is suspended: %s.", hr.Namespace, hr.Name, s.Why)
 		}
 		return Progress{Text: "waiting for the controller" + running(hr)}
 	}
 	return r.done(hr, now)
+}
+
+// waits returns the end of a request to a release that waits for something else.
+func waits(format string, args ...any) Progress {
+	return Progress{Done: true, Failed: true, Waits: true, Text: fmt.Sprintf(format, args...)}
 }
 
 // running returns what runs in the meantime.
@@ -46,11 +60,12 @@ func running(hr *helmv2.HelmRelease) string {
 	return ""
 }
 
-// stateProgress is done if the release is ready, stalled or failing. A release that waits may become
-// ready.
+// stateProgress is done if the release is ready, stalled or failing, or waits for something that may not
+// come soon.
 func stateProgress(hr *helmv2.HelmRelease, now time.Time) Progress {
 	none := func(string, string) *helmv2.HelmRelease { return nil }
-	r := view.ReleaseOf(hr, none, now)
+	why := view.Explain(view.Facts{Release: hr, Lookup: none, Now: now})
+	r := why.Release
 	name := hr.Namespace + "/" + hr.Name
 	switch r.State {
 	case view.Ready:
@@ -58,31 +73,41 @@ func stateProgress(hr *helmv2.HelmRelease, now time.Time) Progress {
 	case view.Stalled, view.Failing:
 		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("%s is not ready (%s): %s", name, r.Reason, r.Message)}
 	case view.Suspended:
-		return Progress{Done: true, Failed: true, Text: name + " is suspended: " + r.WaitingFor}
-	case view.Held:
-		return Progress{Done: true, Text: fmt.Sprintf("%s is held at revision %s", name, hr.Annotations[helmv2.AnnotationRollbackTo])}
-	case view.Waiting:
-		return Progress{Text: fmt.Sprintf("waits (%s) for: %s", r.Reason, r.WaitingFor)}
+		return waits("%s", why.Sentence)
+	case view.Held, view.Waiting:
+		if r.Reason == helmv2.ReasonDryRunDenied {
+			// It is tried all the same in a moment.
+			return Progress{Text: why.Sentence}
+		}
+		return waits("%s %s", why.Sentence, why.Message)
 	case view.Progressing, view.Deleting:
 	}
 	return Progress{Text: strings.TrimPrefix(running(hr)+" ", ": ")}
 }
 
-// suspensionProgress is done if condition Suspended is True.
+// suspensionProgress is done if no action is announced. None is announced later: the announcement of an
+// action is refused if the HelmRelease has changed since it was read.
 func suspensionProgress(hr *helmv2.HelmRelease, now time.Time) Progress {
-	if view.StateOf(hr, now) != view.Suspended {
+	s := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now)
+	switch {
+	case !s.Active:
 		return Progress{Done: true, Failed: true, Text: hr.Namespace + "/" + hr.Name + " is not suspended: another client has removed the annotation, or its time is over"}
-	}
-	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended)
-	if c == nil || c.Status != metav1.ConditionTrue {
+	case status.Announced(hr.Status) != "":
 		return Progress{Text: "waiting for the running action to end" + running(hr)}
 	}
-	return Progress{Done: true, Text: fmt.Sprintf("%s/%s is suspended: %s", hr.Namespace, hr.Name, c.Message)}
+	text := fmt.Sprintf("%s/%s is suspended: %s.", hr.Namespace, hr.Name, s.Why)
+	if !s.BySpec {
+		text += fmt.Sprintf(" flux resume does not end it: kubectl pintle resume %s -n %s does.", hr.Name, hr.Namespace)
+	}
+	return Progress{Done: true, Text: text}
 }
 
 // rollbackProgress is done if condition RolledBack is True or False.
 func rollbackProgress(hr *helmv2.HelmRelease, _ time.Time) Progress {
 	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionRolledBack)
+	if c != nil && c.Status == metav1.ConditionUnknown && c.Reason != helmv2.ReasonProgressing {
+		return waits("%s/%s waits (%s): %s", hr.Namespace, hr.Name, c.Reason, c.Message)
+	}
 	if c == nil || c.Status == metav1.ConditionUnknown || apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionReconciling) && c.Status == metav1.ConditionTrue {
 		return Progress{Text: "waiting for the rollback" + running(hr)}
 	}

@@ -21,8 +21,8 @@ type Request struct {
 	Suspend *bool
 	// done returns the progress. hr has answered the token.
 	done func(hr *helmv2.HelmRelease, now time.Time) Progress
-	// token identifies the request. Every request triggers a reconciliation, whose answer shows that
-	// the controller has seen the change.
+	// token identifies the request. It triggers a reconciliation, whose answer shows that the controller
+	// has seen the change. A suspension has none: a suspended release answers no request.
 	token string
 }
 
@@ -34,7 +34,9 @@ func (r Request) Apply(hr *helmv2.HelmRelease) {
 	for key, value := range r.Set {
 		hr.Annotations[key] = value
 	}
-	hr.Annotations[helmv2.AnnotationReconcileRequest] = r.token
+	if r.token != "" {
+		hr.Annotations[helmv2.AnnotationReconcileRequest] = r.token
+	}
 	for _, key := range r.Remove {
 		delete(hr.Annotations, key)
 	}
@@ -78,8 +80,8 @@ func Reconcile(hr *helmv2.HelmRelease, o ReconcileOptions, now time.Time) (Reque
 }
 
 // Suspend requests a suspension by annotation, with a reason and an optional end, or by spec.suspend.
-func Suspend(reason string, until time.Time, spec bool, now time.Time) Request {
-	r := Request{token: Token(now), Set: map[string]string{}}
+func Suspend(reason string, until time.Time, spec bool) Request {
+	r := Request{Set: map[string]string{}}
 	if spec {
 		yes := true
 		r.Suspend = &yes
@@ -105,14 +107,19 @@ func Resume(hr *helmv2.HelmRelease, now time.Time) Request {
 	return r
 }
 
-// Rollback requests a rollback to a revision, and that the release is held there until a time; zero
-// for no end.
-func Rollback(revision int, until, now time.Time) Request {
+// Rollback requests a rollback to a revision, and that the release is held there until a time, for a
+// reason; zero for no end, and empty for no reason.
+func Rollback(revision int, until time.Time, reason string, now time.Time) Request {
 	r := Request{token: Token(now), Set: map[string]string{helmv2.AnnotationRollbackTo: strconv.Itoa(revision)}, done: rollbackProgress}
 	if until.IsZero() {
-		r.Remove = []string{helmv2.AnnotationRollbackUntil}
+		r.Remove = append(r.Remove, helmv2.AnnotationRollbackUntil)
 	} else {
 		r.Set[helmv2.AnnotationRollbackUntil] = until.UTC().Format(time.RFC3339)
+	}
+	if reason == "" {
+		r.Remove = append(r.Remove, helmv2.AnnotationRollbackReason)
+	} else {
+		r.Set[helmv2.AnnotationRollbackReason] = reason
 	}
 	return r
 }

@@ -52,16 +52,24 @@ func TestProgress(t *testing.T) {
 			hr.Status.LastHandledReconcileAt, hr.Annotations[helmv2.AnnotationReconcileRequest] = "", "another"
 		}, "failed: another request has replaced this one; nothing else was changed"},
 		{"runs", reconcile(ReconcileOptions{}), releaseWith("Ready Unknown Progressing", "Reconciling True Progressing upgrade runs"), nil, "upgrade runs "},
-		{"waits", reconcile(ReconcileOptions{}), releaseWith("Ready False AwaitingApproval"), nil, "waits (AwaitingApproval) for: approval of its plan"},
+		{"waits", reconcile(ReconcileOptions{}), releaseWith("Ready Unknown AwaitingApproval of all changes"), nil, "waits: apps/web waits (AwaitingApproval) for: approval of its plan. What is installed stays. of all changes"},
+		{"waits for a moment", reconcile(ReconcileOptions{}), releaseWith("Ready False DryRunDenied denied"), nil, "apps/web waits (DryRunDenied) for: . What is installed stays."},
+		{"holds", reconcile(ReconcileOptions{}), releaseWith("Ready Unknown RolledBack held", "RolledBack True RolledBack held at revision 3"), func(hr *helmv2.HelmRelease) {
+			hr.Annotations[helmv2.AnnotationRollbackTo], hr.Annotations[helmv2.AnnotationRollbackReason] = "3", "incident 42"
+		}, "waits: apps/web is held at revision 3 (incident 42): changes of its spec have no effect. held at revision 3"},
+		{"suspended meanwhile", reconcile(ReconcileOptions{}), releaseWith(ready), suspend, "waits: apps/web is suspended: annotation pintle.dev/suspend: maintenance."},
+		{"suspended before the rollback", Rollback(3, time.Time{}, "", now), releaseWith(ready), suspend, "waits: apps/web is suspended: annotation pintle.dev/suspend: maintenance."},
+		{"rollback waits", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack Unknown Frozen incident 42"), nil, "waits: apps/web waits (Frozen): incident 42"},
 		{"forced", reconcile(ReconcileOptions{Force: true}), releaseWith(ready), func(hr *helmv2.HelmRelease) { hr.Status.LastHandledForceAt = Token(now) }, "done: apps/web is ready: fine"},
 		{"not forced", reconcile(ReconcileOptions{Force: true}), releaseWith(failed), nil, "failed: apps/web is not ready (UpgradeFailed): broken The request to force or reset was not carried out, because the release was blocked or suspended: repeat it."},
-		{"suspended", Suspend("why", time.Time{}, false, now), releaseWith(ready, "Suspended True Suspended by annotation"), nil, "done: apps/web is suspended: by annotation"},
-		{"an action runs", Suspend("why", time.Time{}, false, now), releaseWith(ready, "Reconciling True Progressing upgrade runs"), nil, "waiting for the running action to end: upgrade runs"},
-		{"suspension removed", Suspend("why", time.Time{}, false, now), releaseWith(ready), func(hr *helmv2.HelmRelease) { delete(hr.Annotations, helmv2.AnnotationSuspend) }, "failed: apps/web is not suspended: another client has removed the annotation, or its time is over"},
+		{"suspended", Suspend("why", time.Time{}, false), releaseWith(ready), unanswered, "done: apps/web is suspended: annotation pintle.dev/suspend: why. flux resume does not end it: kubectl pintle resume web -n apps does."},
+		{"suspended by spec", Suspend("", time.Time{}, true), releaseWith(ready), unanswered, "done: apps/web is suspended: spec.suspend is set."},
+		{"an action runs", Suspend("why", time.Time{}, false), releaseWith(ready, "Reconciling True Progressing Running 'upgrade' action with timeout of 5m0s"), unanswered, "waiting for the running action to end: Running 'upgrade' action with timeout of 5m0s"},
+		{"suspension removed", Suspend("why", time.Time{}, false), releaseWith(ready), func(hr *helmv2.HelmRelease) { delete(hr.Annotations, helmv2.AnnotationSuspend) }, "failed: apps/web is not suspended: another client has removed the annotation, or its time is over"},
 		{"resumed", Resume(releaseWith(ready), now), releaseWith(ready), nil, "done: apps/web is ready: fine"},
-		{"held", Rollback(3, time.Time{}, now), releaseWith("RolledBack True RolledBack held at revision 3"), nil, "done: apps/web: held at revision 3"},
-		{"earlier hold", Rollback(3, time.Time{}, now), releaseWith("RolledBack True RolledBack held at revision 2", "Reconciling True Progressing rollback runs"), nil, "waiting for the rollback: rollback runs"},
-		{"refused", Rollback(3, time.Time{}, now), releaseWith("RolledBack False RollbackRefused no such revision"), nil, "failed: apps/web: no such revision"},
+		{"held", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack True RolledBack held at revision 3"), nil, "done: apps/web: held at revision 3"},
+		{"earlier hold", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack True RolledBack held at revision 2", "Reconciling True Progressing rollback runs"), nil, "waiting for the rollback: rollback runs"},
+		{"refused", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack False RollbackRefused no such revision"), nil, "failed: apps/web: no such revision"},
 		{"tests wait", Test(before, now), releaseWith(ready, "TestSuccess True TestSucceeded passed"), nil, "waiting until the tests can run"},
 		{"tests of before", Test(tests(before.DeepCopy(), 1), now), tests(releaseWith(ready, "TestSuccess True TestSucceeded passed"), 1), accept, "the tests run"},
 		{"tests passed", Test(tests(before.DeepCopy(), 1), now), tests(releaseWith(ready, "TestSuccess True TestSucceeded passed"), 2), accept, "done: apps/web: passed"},
@@ -76,6 +84,8 @@ func TestProgress(t *testing.T) {
 		p := tc.request.Progress(tc.hr, now)
 		got := p.Text
 		switch {
+		case p.Waits:
+			got = "waits: " + got
 		case p.Failed:
 			got = "failed: " + got
 		case p.Done:
@@ -93,6 +103,15 @@ func tests(hr *helmv2.HelmRelease, second int64) *helmv2.HelmRelease {
 	s.SetTestHooks(map[string]*helmv2.TestHookStatus{"ping": {LastStarted: metav1.Unix(second, 0)}})
 	hr.Status.History = helmv2.Snapshots{s}
 	return hr
+}
+
+// unanswered removes the answer of the controller.
+func unanswered(hr *helmv2.HelmRelease) { hr.Status.LastHandledReconcileAt = "" }
+
+// suspend suspends a release that has not answered the request.
+func suspend(hr *helmv2.HelmRelease) {
+	unanswered(hr)
+	hr.Annotations[helmv2.AnnotationSuspend] = "maintenance"
 }
 
 func accept(hr *helmv2.HelmRelease) {
@@ -116,20 +135,28 @@ func TestApply(t *testing.T) {
 	if len(hr.Annotations) != 2 || hr.Annotations["other"] != "c" || hr.Spec.Suspend {
 		t.Errorf("after resuming: %v, %t", hr.Annotations, hr.Spec.Suspend)
 	}
-	Suspend("d", now.Add(time.Hour), false, now).Apply(hr)
+	Suspend("d", now.Add(time.Hour), false).Apply(hr)
 	if hr.Annotations[helmv2.AnnotationSuspend] != "d" || hr.Annotations[helmv2.AnnotationSuspendUntil] != "2026-01-02T16:00:00Z" || hr.Spec.Suspend {
 		t.Errorf("after suspending: %v", hr.Annotations)
 	}
-	Suspend("e", time.Time{}, false, now).Apply(hr)
+	Suspend("e", time.Time{}, false).Apply(hr)
 	if _, bounded := hr.Annotations[helmv2.AnnotationSuspendUntil]; bounded || hr.Annotations[helmv2.AnnotationSuspend] != "e" {
 		t.Errorf("after suspending without an end: %v", hr.Annotations)
 	}
-	Suspend("", time.Time{}, true, now).Apply(hr)
+	Suspend("", time.Time{}, true).Apply(hr)
 	if !hr.Spec.Suspend {
 		t.Error("spec.suspend is not set")
 	}
-	Rollback(3, time.Time{}, now).Apply(hr)
+	Rollback(3, time.Time{}, "", now).Apply(hr)
 	if hr.Annotations[helmv2.AnnotationRollbackTo] != "3" {
 		t.Errorf("after rolling back: %v", hr.Annotations)
+	}
+	Rollback(3, time.Time{}, "incident 42", now).Apply(hr)
+	if hr.Annotations[helmv2.AnnotationRollbackReason] != "incident 42" {
+		t.Errorf("after rolling back for a reason: %v", hr.Annotations)
+	}
+	Rollback(3, time.Time{}, "", now).Apply(hr)
+	if _, stays := hr.Annotations[helmv2.AnnotationRollbackReason]; stays {
+		t.Errorf("after rolling back without a reason: %v", hr.Annotations)
 	}
 }

@@ -31,7 +31,7 @@ func (RequestChanged) Update(e event.UpdateEvent) bool {
 	for _, key := range []string{
 		helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil, opsv1alpha1.AnnotationHolder,
 		helmv2.AnnotationOrphan, helmv2.AnnotationUninstallDisableHooks,
-		helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil, helmv2.AnnotationTestAt,
+		helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil, helmv2.AnnotationRollbackReason, helmv2.AnnotationTestAt,
 		v1alpha1.AnnotationPlan, v1alpha1.AnnotationApprove,
 	} {
 		before, was := e.ObjectOld.GetAnnotations()[key]
