@@ -45,7 +45,7 @@ type ReleasePlanList struct {
 	Items []ReleasePlan `json:"items"`
 }
 
-// ReleasePlanSpec is the approval of a plan by a person or a pipeline.
+// ReleasePlanSpec is the decision of a person or a pipeline about a plan.
 type ReleasePlanSpec struct {
 	// The digest of the plan that may be applied: status.digest.
 	// +kubebuilder:validation:MaxLength=128
@@ -62,6 +62,17 @@ type ReleasePlanSpec struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Rejected string `json:"rejected,omitempty"`
+
+	// The user who rejects. Where the admission policy is installed, it must be the user of the
+	// request that sets it.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	RejectedBy string `json:"rejectedBy,omitempty"`
+
+	// Why the plan is rejected, for other users.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	RejectionReason string `json:"rejectionReason,omitempty"`
 }
 
 // PlanAction is the action that a plan is about.

@@ -147,6 +147,9 @@ const (
 	// ReasonAwaitingApproval means that an action waits until its plan is approved. Of Ready.
 	ReasonAwaitingApproval string = "AwaitingApproval"
 
+	// ReasonRejected means that a user has rejected the plan of an action. Of Ready, Stalled and Failing.
+	ReasonRejected string = "Rejected"
+
 	// ReasonPlanFailed means that an action waits, because its plan cannot be computed. Of Ready.
 	ReasonPlanFailed string = "PlanFailed"
 

@@ -57,6 +57,7 @@ func TestExpressionsForPolicies(t *testing.T) {
 		"NotObserved":  {"True", "UpgradeSucceeded", "", 1, []any{map[string]any{"status": "deployed"}}, InProgress, true},
 		"Progressing":  {"Unknown", "Progressing", "", 2, []any{map[string]any{"status": "deployed"}}, InProgress, false},
 		"Unavailable":  {"Unknown", "PolicyUnavailable", "", 2, []any{map[string]any{"status": "deployed"}}, InProgress, false},
+		"Rejected":     {"False", "Rejected", "True", 2, []any{map[string]any{"status": "deployed"}}, Failed, false},
 		"Refused":      {"False", "PolicyRefused", "True", 2, []any{map[string]any{"status": "deployed"}}, Failed, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func getCommand(s *Session) *cobra.Command {
 		Use:   "get [NAME...]",
 		Short: "List releases, those that need attention first",
 		Long: "Lists HelmReleases with their state, chart, revision and drift, and what they wait for.\n\n" +
-			"STATE is Stalled, Failing, Waiting, Held, Deleting, Progressing, Suspended or Ready. Rows are in this order.",
+			"STATE is Stalled, Failing, Rejected, Waiting, Held, Deleting, Progressing, Suspended or Ready. Rows are in this order.",
 		Example: "  # List the releases of all namespaces\n" +
 			"  kubectl pintle get -A\n\n" +
 			"  # Watch one release\n" +

@@ -63,22 +63,40 @@ func approveCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before the plan that is shown is approved.")
 	confirm := func(plan *v1alpha1.ReleasePlan) error { return s.confirmPlan(plan, yes) }
 	return decideCommand(s, cmd, "approved", confirm, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
-		review := &authenticationv1.SelfSubjectReview{}
-		if err := c.Create(ctx, review); err != nil {
-			return fmt.Errorf("the API server does not tell which user approves: %w", err)
+		user, err := c.user(ctx)
+		if err != nil {
+			return err
 		}
-		return view.Approve(plan, seen, review.Status.UserInfo.Username)
+		return view.Approve(plan, seen, user)
 	})
+}
+
+// user returns the name of the user of the kubeconfig.
+func (c *connection) user(ctx context.Context) (string, error) {
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := c.Create(ctx, review); err != nil {
+		return "", fmt.Errorf("the API server does not tell which user decides: %w", err)
+	}
+	return review.Status.UserInfo.Username, nil
 }
 
 func rejectCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reject NAME",
 		Short: "Reject the plan of a release",
-		Long:  "Sets spec.rejected of the ReleasePlan to its digest. The plan is not applied. A change of the inputs makes another plan.",
+		Long: "Sets spec.rejected of the ReleasePlan to its digest, spec.rejectedBy to the user of the kubeconfig, and spec.rejectionReason. " +
+			"The plan is not applied, and the release is Rejected. A change of the inputs makes another plan.",
+		Example: "  # Reject the plan, and say why\n" +
+			"  kubectl pintle reject web --reason 'not during the sale'",
 	}
-	return decideCommand(s, cmd, "rejected", nil, func(_ context.Context, _ *connection, plan *v1alpha1.ReleasePlan, seen string) error {
-		return view.Reject(plan, seen)
+	reason := ""
+	cmd.Flags().StringVar(&reason, "reason", "", "Why the plan is rejected, for other users.")
+	return decideCommand(s, cmd, "rejected", nil, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+		user, err := c.user(ctx)
+		if err != nil {
+			return err
+		}
+		return view.Reject(plan, seen, user, reason)
 	})
 }
 

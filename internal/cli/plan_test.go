@@ -42,14 +42,14 @@ func TestApprove(t *testing.T) {
 	if got, want := w.plan("billing"), (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}); got != want {
 		t.Errorf("after approving, the plan is %+v", got)
 	}
-	w.golden("reject", "reject billing -n finance")
-	if got := w.plan("billing").Rejected; got != "sha256:abcd" {
-		t.Errorf("after rejecting, %q is rejected", got)
+	w.golden("reject", "reject billing -n finance --reason risky", "plan billing -n finance")
+	if got := w.plan("billing"); got.Rejected != "sha256:abcd" || got.RejectedBy != "alice" || got.RejectionReason != "risky" {
+		t.Errorf("after rejecting, the plan is %+v", got)
 	}
 	w.in = ""
 	w.golden("approved", "approve billing -n finance --digest sha256:abcd")
-	if got := w.plan("billing").Rejected; got != "" {
-		t.Errorf("after approving again, %q is still rejected", got)
+	if got := w.plan("billing"); got != (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}) {
+		t.Errorf("after approving again, the plan is %+v", got)
 	}
 }
 

@@ -29,6 +29,8 @@ type Plan struct {
 	// of the HelmRelease.
 	Approved, Rejected string
 	ApprovedBy         string
+	// Rejection says who has rejected the plan, and why; empty if neither is known.
+	Rejection string
 	// Summary is a text with the numbers of changes.
 	Summary string
 }
@@ -251,11 +253,27 @@ func awaitApproval(in Input, d Decision) *Decision {
 	case plan.Needs == "":
 		return nil
 	case plan.Rejected == plan.Digest:
-		return wait(fmt.Sprintf("the plan of the '%s' action is rejected: %s; plan %s", Name(d.Action), plan.Summary, plan.Digest))
+		return &Decision{
+			Action: Stall{Reason: helmv2.ReasonRejected},
+			Why:    fmt.Sprintf("the plan of the '%s' action was rejected%s (%s)", Name(d.Action), plan.Rejection, plan.Summary),
+		}
 	case plan.Approved == plan.Digest:
 		return nil
 	}
 	return wait(fmt.Sprintf("the '%s' action awaits approval, since %s: %s; plan %s", Name(d.Action), plan.Needs, plan.Summary, plan.Digest))
+}
+
+// RejectionOf returns who has rejected a plan, and why, as the end of a sentence; empty if neither is
+// known.
+func RejectionOf(spec v1alpha1.ReleasePlanSpec) string {
+	var text string
+	if by := note(spec.RejectedBy); by != "" {
+		text = " by " + by
+	}
+	if reason := note(spec.RejectionReason); reason != "" {
+		text += ": " + reason
+	}
+	return text
 }
 
 // MustFindNamespace reports whether the decision depends on whether the namespace of a deleted

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -73,9 +74,25 @@ func TestNotes(t *testing.T) {
 		"Hold":          HoldOf(map[string]string{helmv2.AnnotationRollbackTo: "1", helmv2.AnnotationRollbackReason: long}, testNow).Note,
 		"HoldEnd":       HoldOf(map[string]string{helmv2.AnnotationRollbackTo: "1", helmv2.AnnotationRollbackUntil: long}, testNow).Note,
 		"HoldRevision":  HoldOf(map[string]string{helmv2.AnnotationRollbackTo: long}, testNow).Invalid,
+		"Rejection":     RejectionOf(v1alpha1.ReleasePlanSpec{RejectedBy: long, RejectionReason: long}),
 	} {
 		if len(text) < maxNote || len(text) > 3*maxNote || strings.ContainsRune(text, '\n') {
-			t.Errorf("%s: %d bytes: %q", name, len(text), text)
+			t.Errorf("%s: %d bytes: %.80q", name, len(text), text)
+		}
+	}
+}
+
+// TestRejectionOf: a rejection names who and why, as far as they are known.
+func TestRejectionOf(t *testing.T) {
+	t.Parallel()
+	for want, spec := range map[string]v1alpha1.ReleasePlanSpec{
+		"":                    {},
+		" by jane":            {RejectedBy: "jane"},
+		": too risky":         {RejectionReason: "too risky"},
+		" by jane: too risky": {RejectedBy: "jane", RejectionReason: "too\nrisky"},
+	} {
+		if got := RejectionOf(spec); got != want {
+			t.Errorf("%q, not %q", got, want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func causeOfDecision(d release.Decision, newest *release.Revision) release.Cause
 		return release.Cause{Code: helmv2.FailureFailed, Text: storedCause(newest)}
 	}
 	switch a, _ := d.Action.(release.Stall); a.Reason {
-	case helmv2.ReasonContested, helmv2.ReasonPolicyRefused, helmv2.ReasonRollbackRefused, helmv2.ReasonReleaseTooLarge:
+	case helmv2.ReasonContested, helmv2.ReasonPolicyRefused, helmv2.ReasonRejected, helmv2.ReasonRollbackRefused, helmv2.ReasonReleaseTooLarge:
 		return release.Cause{Code: a.Reason, Text: d.Why}
 	}
 	return release.Cause{}

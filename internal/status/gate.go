@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,51 +21,56 @@ import (
 // isGated reports whether condition Ready states that a policy holds an action.
 func isGated(ready metav1.Condition) bool {
 	switch ready.Reason {
-	case helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingApproval, helmv2.ReasonPlanFailed:
+	case helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingApproval, helmv2.ReasonRejected, helmv2.ReasonPlanFailed:
 		return true
 	}
 	return false
 }
 
-// gated reports an action that a policy holds. The installed release does not change, and nothing
-// counts as failed. Ready is Unknown: the desired state is not deployed, and that is no failure.
-func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
+// gated reports an action that a policy holds, with the reason of conditions, and the pause until the
+// policy is read again. The installed release does not change, and nothing counts as failed. Ready is
+// Unknown: the desired state is not deployed, and that is no failure. If the plan was rejected, Ready is
+// False and the release stalled, since nothing follows until an input changes.
+func gated(hr *helmv2.HelmRelease, d release.Decision, reason string, after time.Duration, in release.Input) Report {
 	status := withRequestsHandled(hr)
 	status.ObservedGeneration = hr.Generation
 	status.History = updateSuperseded(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	text := gateMessage(d, a, in.Observed.Plan)
-	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, text)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, text)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
+	text := gateMessage(d, reason, after, in.Observed.Plan)
+	is, doing, others, report := metav1.ConditionUnknown, helmv2.ConditionReconciling, helmv2.ConditionStalled, normal
+	if reason == helmv2.ReasonRejected {
+		is, doing, others, report = metav1.ConditionFalse, helmv2.ConditionStalled, helmv2.ConditionReconciling, warning
+	}
+	c.set(helmv2.ConditionReady, is, reason, text)
+	c.set(doing, metav1.ConditionTrue, reason, text)
+	c.remove(others, helmv2.ConditionLocked)
 	var r Report
 	if in.Desired.Hold.Active && !in.Desired.Deleted {
-		// The rollback waits.
-		c.set(helmv2.ConditionRolledBack, metav1.ConditionUnknown, a.Gate, text)
+		// The rollback is held.
+		c.set(helmv2.ConditionRolledBack, is, reason, text)
 	}
 	status.Conditions = c.list
 	r.Status = status
 	if c.changed(helmv2.ConditionReady) {
-		r.Events = append(r.Events, normal(a.Gate, text, desiredMetadata(in.Desired)))
+		r.Events = append(r.Events, report(reason, text, desiredMetadata(in.Desired)))
 	}
 	return r
 }
 
 // gateMessage returns the message of an action that a policy holds.
-func gateMessage(d release.Decision, a release.Wait, plan *release.Plan) string {
+func gateMessage(d release.Decision, reason string, after time.Duration, plan *release.Plan) string {
 	kind := message.AwaitingApproval
 	switch {
-	case a.Gate == helmv2.ReasonFrozen:
+	case reason == helmv2.ReasonFrozen:
 		kind = message.Frozen
-	case a.Gate == helmv2.ReasonPolicyUnavailable:
+	case reason == helmv2.ReasonPolicyUnavailable:
 		kind = message.PolicyUnavailable
-	case plan == nil:
-	case plan.Refused != "":
-		kind = message.ChangeRefused
-	case plan.Rejected == plan.Digest:
+	case reason == helmv2.ReasonRejected:
 		kind = message.ChangeRejected
+	case plan != nil && plan.Refused != "":
+		kind = message.ChangeRefused
 	}
-	return message.Of(kind, message.Facts{Cause: d.Why, Interval: message.Duration(a.After)}).String()
+	return message.Of(kind, message.Facts{Cause: d.Why, Interval: message.Duration(after)}).String()
 }
 
 // keepGate keeps Reconciling or Stalled while Ready reports that a policy holds an action or
@@ -72,7 +78,7 @@ func gateMessage(d release.Decision, a release.Wait, plan *release.Plan) string 
 func (c *conditions) keepGate() {
 	ready := c.get(helmv2.ConditionReady)
 	switch {
-	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.ReasonPolicyRefused:
+	case ready.Status == metav1.ConditionFalse && (ready.Reason == helmv2.ReasonPolicyRefused || ready.Reason == helmv2.ReasonRejected):
 		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, ready.Reason, ready.Message)
 		c.remove(helmv2.ConditionReconciling)
 	case ready.Status == metav1.ConditionUnknown && isGated(ready):
@@ -99,7 +105,7 @@ func PlanAssessed(plan *v1alpha1.ReleasePlan, found *release.Plan, at metav1.Tim
 	}
 	switch {
 	case found.Failed == "" && found.Rejected == found.Digest:
-		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonRejected, planMessage(message.PlanRejected, ""))
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonRejected, planMessage(message.PlanRejected, "rejected"+found.Rejection))
 	case found.Failed == "" && found.Approved == found.Digest:
 		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonApproved, "approved by "+cmp.Or(found.ApprovedBy, "an unnamed user"))
 	case found.Failed == "" && found.Needs == "":

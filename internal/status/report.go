@@ -90,13 +90,16 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 			return Report{Status: hr.Status}
 		}
 		if a.Gate != "" {
-			return gated(hr, d, a, in)
+			return gated(hr, d, a.Gate, a.After, in)
 		}
 		if a.Obstacle != "" {
 			return obstructed(hr, d, a, in)
 		}
 		return waiting(hr, d, a, in)
 	case release.Stall:
+		if a.Reason == helmv2.ReasonRejected {
+			return gated(hr, d, a.Reason, 0, in)
+		}
 		return stalled(hr, d, a, in)
 	case release.Adopt:
 		return adopted(hr, in)

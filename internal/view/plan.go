@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // Plan is a ReleasePlan.
@@ -51,7 +52,7 @@ func PlanOf(p *v1alpha1.ReleasePlan) Plan {
 	case approved.Status == "":
 		v.State, v.Sentence = v1alpha1.ReasonComputed, "The plan is computed. Whether it needs an approval is not decided yet."
 	default:
-		v.State, v.Sentence = or(approved.Reason, v1alpha1.ReasonAwaitingApproval), waitsFor(approved.Reason)
+		v.State, v.Sentence = or(approved.Reason, v1alpha1.ReasonAwaitingApproval), waitsFor(approved.Reason, p.Spec)
 	}
 	return v
 }
@@ -71,9 +72,9 @@ func (v Plan) Versions() string {
 	return from + " to " + to
 }
 
-func waitsFor(reason string) string {
+func waitsFor(reason string, spec v1alpha1.ReleasePlanSpec) string {
 	if reason == v1alpha1.ReasonRejected {
-		return "The plan is rejected. Nothing is changed until there is another plan."
+		return "The plan is rejected" + release.RejectionOf(spec) + ". Nothing is changed until there is another plan."
 	}
 	return "The plan waits for approval. Nothing is changed until then."
 }
@@ -90,18 +91,18 @@ func Approve(p *v1alpha1.ReleasePlan, seen, user string) error {
 	case v.State == v1alpha1.ReasonRefused, v.State == v1alpha1.ReasonFailed:
 		return fmt.Errorf("plan %s/%s cannot be approved: %s", p.Namespace, p.Name, v.Sentence)
 	}
-	p.Spec.Approved, p.Spec.ApprovedBy, p.Spec.Rejected = p.Status.Digest, user, ""
+	p.Spec = v1alpha1.ReleasePlanSpec{Approved: p.Status.Digest, ApprovedBy: user}
 	return nil
 }
 
-// Reject rejects a plan, with the same checks as Approve.
-func Reject(p *v1alpha1.ReleasePlan, seen string) error {
+// Reject rejects a plan as a user, who may give a reason, with the same checks as Approve.
+func Reject(p *v1alpha1.ReleasePlan, seen, user, reason string) error {
 	switch {
 	case p.Status.Digest == "":
 		return fmt.Errorf("plan %s/%s is not computed: %s", p.Namespace, p.Name, PlanOf(p).Sentence)
 	case seen != "" && seen != p.Status.Digest:
 		return fmt.Errorf("plan %s/%s is another one by now, with digest %s: look at it first; nothing was rejected", p.Namespace, p.Name, p.Status.Digest)
 	}
-	p.Spec.Rejected = p.Status.Digest
+	p.Spec.Rejected, p.Spec.RejectedBy, p.Spec.RejectionReason = p.Status.Digest, user, reason
 	return nil
 }

@@ -35,6 +35,8 @@ func sentence(hr *helmv2.HelmRelease, r Release, now time.Time) string {
 			return fmt.Sprintf("%s is failing (%s), %s so far.", name, r.Reason, times(r.Failures, "failure"))
 		}
 		return fmt.Sprintf("%s is failing (%s).", name, r.Reason)
+	case Rejected:
+		return name + " stays as it is: the plan of its next change is rejected."
 	case Waiting:
 		return fmt.Sprintf("%s waits (%s) for: %s. What is installed stays.", name, r.Reason, r.WaitingFor)
 	case Held:
@@ -60,7 +62,7 @@ func message(hr *helmv2.HelmRelease, state State) string {
 		kind = helmv2.ConditionSuspended
 	case Held:
 		kind = helmv2.ConditionRolledBack
-	case Ready, Progressing, Deleting, Stalled, Failing, Waiting:
+	case Ready, Progressing, Deleting, Stalled, Failing, Rejected, Waiting:
 	}
 	for _, kind := range []string{kind, helmv2.ConditionReady} {
 		if c := apimeta.FindStatusCondition(hr.Status.Conditions, kind); c != nil && c.Message != "" {
@@ -80,6 +82,8 @@ func commands(r Release) []string {
 		return []string{"kubectl annotate helmrelease " + name + " " + helmv2.AnnotationRollbackTo + "-"}
 	case Stalled:
 		return []string{"kubectl pintle reconcile " + name + " --reset"}
+	case Rejected:
+		return []string{"kubectl pintle plan " + name}
 	case Waiting:
 		if r.Reason == helmv2.ReasonAwaitingApproval {
 			return []string{"kubectl pintle plan " + name, "kubectl pintle approve " + name}
@@ -95,7 +99,7 @@ func link(state State) string {
 	switch state {
 	case Ready, Progressing, Deleting:
 		return ""
-	case Suspended, Held, Stalled, Failing, Waiting:
+	case Suspended, Held, Stalled, Failing, Rejected, Waiting:
 	}
 	return Documentation + Runbook
 }

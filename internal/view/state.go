@@ -23,6 +23,8 @@ const (
 	Stalled State = "Stalled"
 	// Failing is not ready, and is retried.
 	Failing State = "Failing"
+	// Rejected stays as it is, because a user has rejected the plan of its next action.
+	Rejected State = "Rejected"
 	// Waiting waits for an approval, a policy, a dependency, a source or a server.
 	Waiting State = "Waiting"
 	// Held is rolled back by annotation, and does not follow its spec.
@@ -39,7 +41,7 @@ const (
 
 // States returns all states, in the order of lists.
 func States() []State {
-	return []State{Stalled, Failing, Waiting, Held, Deleting, Progressing, Suspended, Ready}
+	return []State{Stalled, Failing, Rejected, Waiting, Held, Deleting, Progressing, Suspended, Ready}
 }
 
 // rank returns the position of a state in lists.
@@ -54,6 +56,8 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 		return Suspended
 	case !hr.DeletionTimestamp.IsZero():
 		return Deleting
+	case ready != nil && ready.Reason == helmv2.ReasonRejected:
+		return Rejected
 	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionStalled):
 		return Stalled
 	case ready != nil && ready.Reason == helmv2.ReasonSourceNotReady && apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionFailing):

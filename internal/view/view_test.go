@@ -65,6 +65,11 @@ func TestExplainShowsConditions(t *testing.T) {
 		"suspended by an older version": {func(hr *helmv2.HelmRelease) {
 			hr.Spec.Suspend, hr.Status.Conditions = true, []metav1.Condition{failed}
 		}, failed.Message, []string{"kubectl pintle resume " + web}},
+		"rejected": {func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{
+				said(helmv2.ConditionReady, "False", helmv2.ReasonRejected, "rejected by jane"), said(helmv2.ConditionStalled, "True", helmv2.ReasonRejected, "rejected by jane"),
+			}
+		}, "rejected by jane", []string{"kubectl pintle plan " + web}},
 		"new": {func(hr *helmv2.HelmRelease) { hr.Status.Conditions = nil }, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,6 +120,9 @@ func TestStateOf(t *testing.T) {
 		{"held, and the spec requests another state", func(hr *helmv2.HelmRelease) {
 			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "Unknown", helmv2.ReasonRolledBack), condition(helmv2.ConditionRolledBack, "True", helmv2.ReasonRolledBack)}
 		}, Held},
+		{"rejected", func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{condition(helmv2.ConditionReady, "False", helmv2.ReasonRejected), condition(helmv2.ConditionStalled, "True", helmv2.ReasonRejected)}
+		}, Rejected},
 		{"suspended by spec", func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true }, Suspended},
 		{"suspended by annotation", func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "why"} }, Suspended},
 		{"suspension is over", func(hr *helmv2.HelmRelease) {

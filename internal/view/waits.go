@@ -20,6 +20,7 @@ type Wait string
 // The kinds of waits.
 const (
 	WaitForApproval   Wait = "approval"
+	WaitForChange     Wait = "another change"
 	WaitForFreeze     Wait = "freeze"
 	WaitForHold       Wait = "end of a hold"
 	WaitForDependency Wait = "dependency"
@@ -34,7 +35,7 @@ const (
 // Waits returns all kinds of waits, in the order of lists: what needs a user comes first.
 func Waits() []Wait {
 	return []Wait{
-		WaitForApproval, WaitForFreeze, WaitForHold, WaitForDependency, WaitForSource, WaitForServer, WaitForRetry,
+		WaitForApproval, WaitForChange, WaitForFreeze, WaitForHold, WaitForDependency, WaitForSource, WaitForServer, WaitForRetry,
 		WaitForPolicies, WaitForPlan, WaitForOperation,
 	}
 }
@@ -63,11 +64,13 @@ func waitOf(reason string) Wait {
 	return ""
 }
 
-// WaitOf returns what a release of state Waiting or Held waits for.
+// WaitOf returns what a release of state Waiting, Rejected or Held waits for.
 func WaitOf(hr *helmv2.HelmRelease, r *Release) Wait {
 	switch {
 	case r.State == Held:
 		return WaitForHold
+	case r.State == Rejected:
+		return WaitForChange
 	case apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionLocked):
 		return WaitForOperation
 	}
@@ -104,6 +107,9 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	if ready.Reason == helmv2.ReasonRolledBack {
 		return because("end of the hold at revision "+hr.Annotations[helmv2.AnnotationRollbackTo], release.HoldOf(hr.Annotations, now).Reason)
 	}
+	if ready.Reason == helmv2.ReasonRejected {
+		return string(WaitForChange)
+	}
 	switch waitOf(ready.Reason) {
 	case WaitForDependency:
 		return dependencies(hr, lookup)
@@ -122,7 +128,7 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 		return "plan that can be computed"
 	case WaitForServer:
 		return "server that answers"
-	case WaitForRetry, WaitForHold, WaitForOperation:
+	case WaitForRetry, WaitForHold, WaitForOperation, WaitForChange:
 	}
 	return ""
 }

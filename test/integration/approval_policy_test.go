@@ -109,9 +109,16 @@ func TestApprovalPolicy(t *testing.T) {
 	w.refuses(change(developer, "web", by("developer")), noVerb)
 
 	rejected := by("lead")
-	rejected.Rejected = "sha256:1"
+	rejected.Rejected, rejected.RejectedBy = "sha256:1", "lead-"+w.namespace
+	w.refuses(change(developer, "web", rejected), "spec.rejectedBy must be developer-")
+	rejected.RejectedBy = "developer-" + w.namespace
 	w.must(change(developer, "web", rejected))
 	w.refuses(change(developer, "web", by("lead")), noVerb)
+	renewed := rejected
+	renewed.Rejected = ""
+	w.must(change(lead, "web", renewed))
+	renewed.Rejected = "sha256:2"
+	w.refuses(change(lead, "web", renewed), "spec.rejectedBy must be lead-")
 	w.must(change(lead, "web", by("lead")))
 	w.must(change(lead, "web", v1alpha1.ReleasePlanSpec{}))
 

@@ -16,7 +16,7 @@
 //	target taken [in=NAMESPACE]|refused "message"|unanswered|free
 //	access "message" [ending] | access behind | access restored
 //	approval Always|Destructive|Never [free] | changes "Delete PersistentVolumeClaim/cache" ...
-//	protect KIND[,deny] | approve [by=NAME] [other] | reject
+//	protect KIND[,deny] | approve [by=NAME] [other] | reject [by=NAME] [reason="TEXT"]
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [unsealed] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded

@@ -32,7 +32,7 @@ func (o observation) computePlan(in release.Input, do release.ComputePlan) relea
 	w.plans++
 	made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basisOf(in, of), action: of, changes: w.changes}
 	if p := w.plan; p != nil {
-		made.approved, made.approvedBy, made.rejected = p.approved, p.approvedBy, p.rejected
+		made.approved, made.approvedBy, made.rejected, made.rejection = p.approved, p.approvedBy, p.rejected, p.rejection
 	}
 	w.plan, w.void = &made, ""
 	w.out.line("plan %s %s", made.action, made.digest)
@@ -55,7 +55,7 @@ func basisOf(in release.Input, action v1alpha1.PlanAction) string {
 // found returns the plan as decisions read it.
 func (p *plan) found(demands policy.Demands) *release.Plan {
 	f := &release.Plan{
-		Digest: p.digest, Action: p.action, Approved: p.approved, ApprovedBy: p.approvedBy, Rejected: p.rejected,
+		Digest: p.digest, Action: p.action, Approved: p.approved, ApprovedBy: p.approvedBy, Rejected: p.rejected, Rejection: p.rejection,
 		Summary: fmt.Sprintf("%d changes", len(p.changes)),
 	}
 	for _, c := range p.changes {
@@ -102,6 +102,7 @@ func setPlan(w *World, verb string, args arguments) error {
 	}
 	if verb == "reject" {
 		w.plan.rejected = w.plan.digest
+		w.plan.rejection = release.RejectionOf(v1alpha1.ReleasePlanSpec{RejectedBy: args.value("by", ""), RejectionReason: args.value("reason", "")})
 		return nil
 	}
 	w.plan.approved, w.plan.approvedBy = w.plan.digest, args.value("by", "jane")

@@ -105,7 +105,7 @@ type plan struct {
 	action        v1alpha1.PlanAction
 	changes       []v1alpha1.PlanChange
 
-	approved, approvedBy, rejected string
+	approved, approvedBy, rejected, rejection string
 }
 
 // New returns a world in which the HelmRelease was just created.

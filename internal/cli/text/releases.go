@@ -75,7 +75,7 @@ func drift(status string) cell {
 
 func stateColor(s view.State) color {
 	switch s {
-	case view.Stalled, view.Failing:
+	case view.Stalled, view.Failing, view.Rejected:
 		return red
 	case view.Waiting, view.Held:
 		return yellow

@@ -139,7 +139,7 @@ func (o *Overview) lists(found []pair, now time.Time) {
 		case needsAttention(r.State):
 			item.Line = view.Line(r.Message)
 			failing = append(failing, item)
-		case r.State == view.Waiting, r.State == view.Held:
+		case r.State == view.Rejected, r.State == view.Waiting, r.State == view.Held:
 			item.Wait = view.WaitOf(hr, r)
 			item.Line = waitLine(item.Wait, r)
 			counts[item.Wait]++

@@ -95,7 +95,7 @@ func TestParse(t *testing.T) {
 		"selector=team%3Dx,tier+in+(a,b)":  nil,
 		"drifted=true&page=3&q=a+b":        nil,
 		"state=&page=&drifted=&namespace=": nil,
-		"state=Broken":                     {`parameter "state": "Broken" is none of Stalled, Failing, Waiting, Held, Deleting, Progressing, Suspended, Ready`},
+		"state=Broken":                     {`parameter "state": "Broken" is none of Stalled, Failing, Rejected, Waiting, Held, Deleting, Progressing, Suspended, Ready`},
 		"page=0":                           {`parameter "page": "0" is not a number from 1 to 100000`},
 		"page=x":                           {`parameter "page": "x" is not a number from 1 to 100000`},
 		"page=100001":                      {`parameter "page": "100001" is not a number from 1 to 100000`},
@@ -277,6 +277,7 @@ func TestWaits(t *testing.T) {
 		view.WaitForPlan:      notReady(helmv2.ReasonPlanFailed, "m"),
 		view.WaitForOperation: condition(helmv2.ConditionLocked, metav1.ConditionTrue, "r", "m"),
 		view.WaitForHold:      held,
+		view.WaitForChange:    notReady(helmv2.ReasonRejected, "m"),
 	} {
 		o := list.OverviewOf([]helmv2.HelmRelease{ready("a/b", e)}, query(t, ""), now)
 		if len(o.Waiting.Entries) != 1 || o.Waiting.Entries[0].Wait != want || len(o.Waits) != 1 || o.Waits[0].Wait != want {

@@ -72,6 +72,8 @@ func stateProgress(hr *helmv2.HelmRelease, now time.Time) Progress {
 		return Progress{Done: true, Text: fmt.Sprintf("%s is ready: %s", name, r.Message)}
 	case view.Stalled, view.Failing:
 		return Progress{Done: true, Failed: true, Text: fmt.Sprintf("%s is not ready (%s): %s", name, r.Reason, r.Message)}
+	case view.Rejected:
+		return Progress{Done: true, Failed: true, Text: why.Sentence + " " + why.Message}
 	case view.Suspended:
 		return waits("%s", why.Sentence)
 	case view.Held, view.Waiting:

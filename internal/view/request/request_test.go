@@ -54,6 +54,7 @@ func TestProgress(t *testing.T) {
 		{"runs", reconcile(ReconcileOptions{}), releaseWith("Ready Unknown Progressing", "Reconciling True Progressing upgrade runs"), nil, "upgrade runs "},
 		{"waits", reconcile(ReconcileOptions{}), releaseWith("Ready Unknown AwaitingApproval of all changes"), nil, "waits: apps/web waits (AwaitingApproval) for: approval of its plan. What is installed stays. of all changes"},
 		{"waits for a moment", reconcile(ReconcileOptions{}), releaseWith("Ready False DryRunDenied denied"), nil, "apps/web waits (DryRunDenied) for: . What is installed stays."},
+		{"rejected", reconcile(ReconcileOptions{}), releaseWith("Ready False Rejected by jane", "Stalled True Rejected by jane"), nil, "failed: apps/web stays as it is: the plan of its next change is rejected. by jane"},
 		{"holds", reconcile(ReconcileOptions{}), releaseWith("Ready Unknown RolledBack held", "RolledBack True RolledBack held at revision 3"), func(hr *helmv2.HelmRelease) {
 			hr.Annotations[helmv2.AnnotationRollbackTo], hr.Annotations[helmv2.AnnotationRollbackReason] = "3", "incident 42"
 		}, "waits: apps/web is held at revision 3 (incident 42): changes of its spec have no effect. held at revision 3"},

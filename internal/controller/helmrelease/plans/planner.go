@@ -191,6 +191,7 @@ func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
 	found := &release.Plan{
 		Digest: status.Digest, Action: status.Action, Failed: failed, Summary: release.SummaryOf(status.Summary),
 		Approved: plan.Spec.Approved, ApprovedBy: plan.Spec.ApprovedBy, Rejected: plan.Spec.Rejected,
+		Rejection: release.RejectionOf(plan.Spec),
 	}
 	if approved := q.HR.Annotations[v1alpha1.AnnotationApprove]; approved != "" && !q.HR.DeletionTimestamp.IsZero() && approved == found.Digest {
 		found.Approved = approved

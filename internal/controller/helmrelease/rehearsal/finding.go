@@ -121,8 +121,11 @@ func DecisionFinding(in release.Input, d release.Decision) Finding {
 		f.Why = "a policy requires a plan of the action, and a rehearsal computes none"
 	case release.Stall:
 		f.Result, f.Reason = WouldStall, a.Reason
-		if a.Reason == helmv2.ReasonPolicyRefused {
+		switch a.Reason {
+		case helmv2.ReasonPolicyRefused:
 			f.Result = WouldRefuse
+		case helmv2.ReasonRejected:
+			f.Result = WouldHold
 		}
 	}
 	return f
