@@ -17,6 +17,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // document returns a page of docs/spec, or for helmreleases.md all pages about HelmReleases.
@@ -128,6 +130,35 @@ func TestReasonsHaveRows(t *testing.T) {
 	for _, name := range slices.Concat(conditions, reasons) {
 		if !known[name] {
 			t.Errorf("there is a row for %s, which does not exist", name)
+		}
+	}
+}
+
+// TestFailureCodes: FailureCodes returns each code once, docs/spec/diagnosis.md has a row for each, and
+// docs/runbook.md the entry that alerts link to.
+func TestFailureCodes(t *testing.T) {
+	var want []string
+	for name, value := range constants(t, "../api/v2/*.go") {
+		if strings.HasPrefix(name, "Failure") {
+			want = append(want, value)
+		}
+	}
+	raw, err := os.ReadFile("../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(raw), "\n## Causes\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	var entries []string
+	for _, match := range regexp.MustCompile("(?m)^### (.*)$").FindAllStringSubmatch(text, -1) {
+		entries = append(entries, match[1])
+	}
+	slices.Sort(want)
+	for place, got := range map[string][]string{
+		"FailureCodes": helmv2.FailureCodes(), "docs/runbook.md": entries, "docs/spec/diagnosis.md": firstColumn(t, "diagnosis.md", "Causes"),
+	} {
+		if got = slices.Sorted(slices.Values(got)); !slices.Equal(got, want) {
+			t.Errorf("%s has %v, and the constants are %v", place, got, want)
 		}
 	}
 }

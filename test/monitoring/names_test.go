@@ -21,7 +21,10 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-const at = "../../config/monitoring/"
+const (
+	at      = "../../config/monitoring/"
+	runbook = "https://github.com/pintle-dev/pintle/blob/main/docs/runbook.md#"
+)
 
 var promQL = parser.NewParser(parser.Options{})
 
@@ -37,9 +40,15 @@ func rules(t *testing.T) *rulefmt.RuleGroups {
 	return groups
 }
 
-// TestRules: the alert rules are valid, complete, and name only metrics and labels that exist.
+// TestRules: the alert rules are valid, complete, link to their entries in the runbook, and name only
+// metrics and labels that exist.
 func TestRules(t *testing.T) {
 	known, seen := exposed(t), map[string]bool{}
+	raw, err := os.ReadFile("../../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := string(raw)
 	for _, group := range rules(t).Groups {
 		for _, rule := range group.Rules {
 			if seen[rule.Alert] {
@@ -51,6 +60,14 @@ func TestRules(t *testing.T) {
 			}
 			if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
 				t.Errorf("%s lacks severity, summary or description", rule.Alert)
+			}
+			// The entries of causes are compared with their codes in internal/document_test.go.
+			url, withoutCause := runbook+strings.ToLower(rule.Alert), runbook+`{{ or $labels.cause "`+rule.Alert+`" | toLower }}`
+			if got := rule.Annotations["runbook_url"]; got != url && got != withoutCause {
+				t.Errorf("%s links to %s", rule.Alert, got)
+			}
+			if !strings.Contains(entries, "\n### "+rule.Alert+"\n") {
+				t.Errorf("docs/runbook.md has no entry for %s", rule.Alert)
 			}
 		}
 	}
