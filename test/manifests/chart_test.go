@@ -264,6 +264,7 @@ func TestChartValues(t *testing.T) {
 		"NoView":         {nil, "ClusterRoleBinding/helm-view-rolebinding", nil, absent},
 		"NoAdmin":        {nil, "ClusterRoleBinding/helm-reconciler-rolebinding", nil, absent},
 		"NoNetwork":      {values{"networkPolicy": values{"enabled": false}}, "NetworkPolicy/helm-controller", nil, absent},
+		"MetricsPeers":   {values{"networkPolicy": values{"metrics": []any{block("10.0.0.1/32")}}}, "NetworkPolicy/helm-controller", []any{"spec", "ingress", 0, "from", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},
 		"NoEgress":       {nil, "NetworkPolicy/helm-controller-egress", nil, absent},
 		"EgressName":     {values{"name": "shard", "networkPolicy": egress(nil)}, "NetworkPolicy/shard-egress", []any{"spec", "podSelector", "matchLabels", "app"}, "shard"},
 		"EgressDNS":      {values{"networkPolicy": egress(values{"dns": []any{block("10.0.0.1/32")}})}, "NetworkPolicy/helm-controller-egress", []any{"spec", "egress", 0, "to", 0, "ipBlock", "cidr"}, "10.0.0.1/32"},

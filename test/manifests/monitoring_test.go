@@ -26,6 +26,12 @@ func TestMonitoring(t *testing.T) {
 	if port := at(endpoint, "port"); port != pods.Spec.Containers[0].Ports[0].Name || at(endpoint, "honorLabels") != true {
 		t.Errorf("it reads metrics by %v, and may rename their labels", endpoint)
 	}
+	// A PodMonitor finds Pods of its own namespace.
+	for _, o := range kustomize(t, "flux/monitoring") {
+		if at(o, "metadata", "namespace") != "flux-system" {
+			t.Errorf("config/flux/monitoring has %v", at(o, "metadata"))
+		}
+	}
 	dashboard := all["ConfigMap/pintle-dashboard"]
 	if dashboard == nil || at(dashboard, "metadata", "labels", "grafana_dashboard") != "1" || at(dashboard, "data", "dashboard.json") == nil {
 		t.Errorf("there is no dashboard: %v", dashboard)
