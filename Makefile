@@ -26,7 +26,7 @@ REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build plugin image build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
+.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build test-notification notification-build verify check-generated build plugin image build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -59,7 +59,7 @@ test-unit: ## Run the tests that need no cluster, for daily work.
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@$(SUITES) integration
 
-LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference
+LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference notification
 
 test-long: cluster-build build build-race run-build load-build ## Run everything, with the race detector, and write the result into docs/reliability.md.
 	@$(SUITES) -strict -record docs/reliability.md $(LONG)
@@ -121,6 +121,17 @@ test-flux: cluster-build build flux-build ## Test that the flux command works wi
 
 flux-build:
 	@hack/flux.sh '$(BIN)/flux'
+
+NOTIFICATION := github.com/fluxcd/notification-controller
+
+test-notification: cluster-build build notification-build ## Test what notification-controller makes of events.
+	@$(WITH_CLUSTER) PINTLE_NOTIFICATION='$(BIN)/notification/notification-controller' \
+		go test -tags=reference -count=1 -v -timeout=30m -run='^TestNotification$$' ./test/e2e
+
+notification-build:
+	@mkdir -p '$(BIN)/notification/crds'
+	cd test/notification && GOWORK=off go build -buildvcs=false -o '$(BIN)/notification/notification-controller' $(NOTIFICATION)
+	@cd test/notification && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(NOTIFICATION))"/config/crd/bases/*.yaml '$(BIN)/notification/crds'
 
 # Like KUBECONFIG, its variables are read from the command line only.
 bench: build cluster-build load-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...

@@ -49,6 +49,7 @@ func TestCompatibility(t *testing.T) {
 		"types of source-controller": required(t, "go.mod", "github.com/fluxcd/source-controller/api"),
 		"helm-controller":            required(t, "test/reference/go.mod", "github.com/fluxcd/helm-controller"),
 		"flux command":               required(t, "test/flux/go.mod", "github.com/fluxcd/flux2/v2"),
+		"notification-controller":    required(t, "test/notification/go.mod", "github.com/fluxcd/notification-controller"),
 		"Go":                         goVersion,
 	}
 	for part, version := range want {

@@ -106,6 +106,12 @@ const (
 	// ended. Later writes of the record keep it.
 	AnnotationEnded string = "pintle.dev/ended"
 
+	// EventMetadataCause and EventMetadataCauseObject are the keys of the failure code and its object
+	// in posted events. notification-controller drops keys whose prefix is neither its own nor the
+	// group of the object.
+	EventMetadataCause       string = Group + "/cause"
+	EventMetadataCauseObject string = Group + "/object"
+
 	// EventMetadataDetails is the key of the diagnosis of that object and its Pods: status,
 	// conditions, containers, warnings. Each is one line.
 	EventMetadataDetails string = "pintle.dev/details"

@@ -51,13 +51,14 @@ func table() map[string]suite {
 		"failover":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + failover}}.step}, minutes: 10, paths: []string{"internal/leader", "internal/oomwatch", "leader", "standby", "main", "manager", "workers"}},
 		"restarts":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + restarts}}.step}, minutes: 7, paths: []string{"internal/helm/revision", "internal/helm/storage", "internal/cluster", "internal/attempt", "clouds"}},
 		// helm-controller is built with the libraries that it requires, so this is too long for changes.
-		"guides":    {steps: []step{command("make reference-build"), command("PINTLE_CRDS=$PWD/bin/reference/crds PINTLE_REFERENCE=$PWD/bin/reference/helm-controller PINTLE_CONTROLLER=$PWD/bin/pintle go test -count=1 -timeout=40m ./test/guide")}, minutes: 20, paths: []string{"docs", "test/guide", "cmd", "internal/cli"}},
-		"page":      {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
-		"chaos":     {steps: []step{command("bin/pintle-load chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/load/chaos", "test/load/frame"}},
-		"attacks":   {steps: []step{command("bin/pintle-load attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "internal/page", "internal/policy", "test/load/attacks", "test/load/frame"}},
-		"launcher":  {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
-		"node":      {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "Dockerfile", "charts", "config", "test/node"}},
-		"reference": {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
+		"guides":       {steps: []step{command("make reference-build"), command("PINTLE_CRDS=$PWD/bin/reference/crds PINTLE_REFERENCE=$PWD/bin/reference/helm-controller PINTLE_CONTROLLER=$PWD/bin/pintle go test -count=1 -timeout=40m ./test/guide")}, minutes: 20, paths: []string{"docs", "test/guide", "cmd", "internal/cli"}},
+		"page":         {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
+		"chaos":        {steps: []step{command("bin/pintle-load chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/load/chaos", "test/load/frame"}},
+		"attacks":      {steps: []step{command("bin/pintle-load attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "internal/page", "internal/policy", "test/load/attacks", "test/load/frame"}},
+		"launcher":     {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
+		"node":         {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "Dockerfile", "charts", "config", "test/node"}},
+		"reference":    {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
+		"notification": {steps: []step{command("make test-notification")}, minutes: 5, paths: []string{"internal/events", "test/notification"}},
 	}
 }
 

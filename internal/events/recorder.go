@@ -76,8 +76,20 @@ func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string
 	}
 	r.sender.Send(eventv1.Event{
 		InvolvedObject: *about, Severity: severity(eventType), Timestamp: metav1.NewTime(r.sender.now()),
-		Message: truncate(fmt.Sprintf(format, args...)), Reason: reason, Metadata: all,
+		Message: truncate(fmt.Sprintf(format, args...)), Reason: reason, Metadata: posted(all),
 	})
+}
+
+// posted returns the metadata of a posted event: all, and cause and object of a failure with keys that
+// notification-controller passes on.
+func posted(all map[string]string) map[string]string {
+	m := maps.Clone(all)
+	for key, from := range map[string]string{helmv2.EventMetadataCause: helmv2.EventMetadataFailure, helmv2.EventMetadataCauseObject: helmv2.EventMetadataObject} {
+		if value := all[from]; value != "" {
+			m[key] = value
+		}
+	}
+	return m
 }
 
 // withAnnotations adds the event annotations of an object to annotations, which win.

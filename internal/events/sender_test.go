@@ -352,7 +352,8 @@ func TestPayload(t *testing.T) {
 		s := r.sender(t, logr.Discard())
 		recorder := NewRecorder(made, scheme, s)
 		hr := release()
-		recorder.AnnotatedEventf(hr, map[string]string{helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa"},
+		recorder.AnnotatedEventf(hr, map[string]string{helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa",
+			helmv2.EventMetadataFailure: "OOMKilled", helmv2.EventMetadataObject: "Deployment/apps/web"},
 			corev1.EventTypeWarning, "UpgradeFailed", "Helm upgrade failed: %s", "100% <no>")
 		recorder.Event(hr, corev1.EventTypeNormal, "DependencyNotReady", "100% ready")
 		recorder.Event(hr, eventv1.EventTypeTrace, "HelmChartCreated", "Created")
@@ -363,7 +364,8 @@ func TestPayload(t *testing.T) {
 		const tail = `"reportingController":"helm-controller","reportingInstance":"pod-1"}`
 		want := []string{
 			head + `"severity":"error","timestamp":"2000-01-01T00:00:00Z","message":"Helm upgrade failed: 100% \u003cno\u003e","reason":"UpgradeFailed","action":"",` +
-				`"metadata":{"event.toolkit.fluxcd.io/team":"web","helm.toolkit.fluxcd.io/revision":"1.2.3","helm.toolkit.fluxcd.io/token":"sha256:aa"},` + tail,
+				`"metadata":{"event.toolkit.fluxcd.io/team":"web","helm.toolkit.fluxcd.io/cause":"OOMKilled","helm.toolkit.fluxcd.io/object":"Deployment/apps/web",` +
+				`"helm.toolkit.fluxcd.io/revision":"1.2.3","helm.toolkit.fluxcd.io/token":"sha256:aa","pintle.dev/failure":"OOMKilled","pintle.dev/object":"Deployment/apps/web"},` + tail,
 			head + `"severity":"info","timestamp":"2000-01-01T00:00:00Z","message":"100% ready","reason":"DependencyNotReady","action":"",` +
 				`"metadata":{"event.toolkit.fluxcd.io/team":"web"},` + tail,
 		}

@@ -139,14 +139,16 @@ func withSummary(o release.Outcome, message string) string {
 	return d.Summary + "; " + strings.Replace(message, d.Summary+": ", "", 1)
 }
 
-// withDiagnosis returns the annotations of the event of a failure: the given ones, the code, the
-// object and the details of the diagnosis, and the last lines of logs. None of these is in the
+// withDiagnosis returns the annotations of the event of a failure: the given ones, the code
+// of the cause, the object and the details of the diagnosis, and the last lines of logs. None of these is in the
 // message, so that events of equal failures have equal messages.
 func withDiagnosis(metadata map[string]string, o release.Outcome) map[string]string {
 	logs := helmLogs(o.Logs)
 	all := map[string]string{}
+	if code := causeOf(o).Code; code != "" {
+		all[helmv2.EventMetadataFailure] = code
+	}
 	if d := o.Diagnosis; d != nil {
-		all[helmv2.EventMetadataFailure] = d.Code
 		all[helmv2.EventMetadataObject] = d.Object.Kind + "/" + d.Object.Namespace + "/" + d.Object.Name
 		if len(d.Details) > 0 {
 			all[helmv2.EventMetadataDetails] = storable(strings.Join(d.Details, "\n"))
