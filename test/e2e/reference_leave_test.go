@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -55,7 +57,7 @@ func (w world) leaves(ours, theirs *harness.Controller) {
 			return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended) != nil
 		})
 	}
-	w.leaveCommand()
+	w.leaveCommand("kubectl annotate helmreleases --all --all-namespaces", "pintle.dev/suspend-")
 	for _, hr := range []*helmv2.HelmRelease{byAnnotation, expired} {
 		w.Until(hr, "no condition of Pintle", func(hr *helmv2.HelmRelease) bool {
 			return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionSuspended) == nil
@@ -76,19 +78,50 @@ func (w world) leaves(ours, theirs *harness.Controller) {
 	}
 }
 
-// leaveCommand runs the command of docs/from-flux.md, in the namespace of the test.
-func (w world) leaveCommand() {
+// rejected: an install that Pintle has rejected, and would retry, is retried by helm-controller after
+// the command of the chapter about going back, when its obstacle is gone.
+func (w world) rejected(ours, theirs *harness.Controller) {
+	w.Helper()
+	handOver(w.Context(), w.T, ours)
+	c := w.fickle("0.1.0")
+	c.Templates = append(c.Templates, &helmchart.File{Name: "templates/obstacle.yaml", Data: []byte(
+		`{{ if not (lookup "v1" "ConfigMap" .Release.Namespace "needed") }}{{ fail "ConfigMap needed is missing" }}{{ end }}`,
+	)})
+	w.Publish(c)
+	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
+	hr := w.Draft("rejected", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), nil)
+	w.Create(hr)
+	w.Until(hr, "to be rejected", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.InstallFailures == 1 && apimeta.IsStatusConditionFalse(hr.Status.Conditions, helmv2.ConditionReady)
+	})
+	handOver(w.Context(), w.T, theirs)
+	w.Until(hr, "to be stalled by helm-controller", func(hr *helmv2.HelmRelease) bool {
+		stalled := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionStalled)
+		return stalled != nil && stalled.Message == "Failed to install after 1 attempt(s)"
+	})
+	w.Create(&corev1.ConfigMap{ObjectMeta: w.Meta("needed")})
+	w.leaveCommand("now=", "reconcile.fluxcd.io/resetAt=")
+	w.UntilRevision(hr, 1)
+}
+
+// leaveCommand runs the only block of docs/from-flux.md that starts with a text and has a part, in the
+// namespace of the test.
+func (w world) leaveCommand(start, part string) {
 	w.Helper()
 	page, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "from-flux.md"))
 	w.Must(err)
-	command := regexp.MustCompile(`(?s)kubectl annotate helmreleases --all --all-namespaces \\\n.*?` + "\n```").FindString(string(page))
-	arguments := strings.Fields(strings.NewReplacer("\\\n", " ", "```", "", "--all-namespaces", "--namespace="+w.Namespace).Replace(command))
-	if len(arguments) < 5 {
-		w.Fatalf("docs/from-flux.md has no such command: %q", command)
+	var commands []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if strings.HasPrefix(block[1], start) && strings.Contains(block[1], part) {
+			commands = append(commands, block[1])
+		}
 	}
-	kubectl := exec.CommandContext(w.Context(), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments[1:]...)
-	kubectl.Env = append(os.Environ(), "KUBECONFIG="+env.Kubeconfig)
-	if out, err := kubectl.CombinedOutput(); err != nil {
+	if len(commands) != 1 {
+		w.Fatalf("docs/from-flux.md has the commands %q", commands)
+	}
+	shell := exec.CommandContext(w.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(commands[0], "--all-namespaces", "--namespace="+w.Namespace))
+	shell.Env = append(os.Environ(), "KUBECONFIG="+env.Kubeconfig, "PATH="+os.Getenv("KUBEBUILDER_ASSETS")+":"+os.Getenv("PATH"))
+	if out, err := shell.CombinedOutput(); err != nil {
 		w.Fatalf("%v: %s", err, out)
 	}
 }

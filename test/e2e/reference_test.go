@@ -53,6 +53,7 @@ func TestReference(t *testing.T) {
 	t.Run("MadeByThem", func(t *testing.T) { newWorld(t).changeHands(theirs, ours) })
 	t.Run("MadeByUs", func(t *testing.T) { newWorld(t).changeHands(ours, theirs) })
 	t.Run("Leave", func(t *testing.T) { newWorld(t).leaves(ours, theirs) })
+	t.Run("Rejected", func(t *testing.T) { newWorld(t).rejected(ours, theirs) })
 	t.Run("ReturnToTheirs", func(t *testing.T) { newWorld(t).returns(theirs, ours) })
 	t.Run("ReturnToOurs", func(t *testing.T) { newWorld(t).returns(ours, theirs) })
 }
