@@ -65,6 +65,7 @@ func TestFromFlux(t *testing.T) {
 	w.has(w.replay(p, "After the switch"), "nothing has changed")
 	w.same(before, "with Pintle")
 
+	w.replay(p, "Alerts and monitoring")
 	w.replay(p, "From a Kustomization to a chart")
 	w.leastPrivilege(p)
 	w.run(`kubectl annotate helmrelease settings --namespace apps pintle.dev/suspend=test
@@ -77,7 +78,7 @@ func TestFromFlux(t *testing.T) {
 	if c := apimeta.FindStatusCondition(w.get("settings").Status.Conditions, helmv2.ConditionSuspended); c != nil {
 		t.Errorf("helm-controller keeps the condition %v", c)
 	}
-	p.ended(t, 7)
+	p.ended(t, 8)
 	w.cutShort(ours, "45s")
 	w.cutShort(reference, "46s")
 }
