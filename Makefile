@@ -26,7 +26,7 @@ REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build test-notification notification-build verify check-generated build plugin image build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
+.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build test-notification notification-build test-kubernetes verify check-generated build plugin image build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -73,11 +73,16 @@ SOAK_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade
 SOAK_e2e := ^(TestOneCommitOneRevision|TestOperationSurvivesKill|TestSurvivesKill|TestUpgradesWithTestPod)$$
 
 test-soak: export PINTLE_REPEAT = 5
-test-soak: cluster-build build load-build ## Repeat tests 5 times more often than `make test-long`, inject all faults, and run all attacks: 50 rounds, 25 kills, 100 commits, 100 approvals.
+test-soak: cluster-build build load-build ## Repeat tests 5 times more often than `make test-long`, inject all faults, run all attacks, and test all versions of Kubernetes: 50 rounds, 25 kills, 100 commits, 100 approvals.
 	$(WITH_CLUSTER) go test -count=1 -timeout=6h -parallel=8 -run='$(SOAK_integration)' ./test/integration
 	$(WITH_CLUSTER) go test -count=1 -timeout=6h -parallel=4 -run='$(SOAK_e2e)' ./test/e2e
 	'$(BIN)/pintle-load' chaos --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle'
 	'$(BIN)/pintle-load' attacks --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle'
+	@$(MAKE) test-kubernetes PINTLE_REPEAT=
+
+# Not a part of `make test-long`: building the servers of two more versions takes minutes.
+test-kubernetes: cluster-build build ## Test with all minor versions of Kubernetes in support, and write the result into docs/compatibility.md.
+	@$(SUITES) -record docs/compatibility.md kubernetes-1.35 kubernetes-1.36 integration smoke
 
 # SCENARIO is an environment variable of the tests, since a regular expression needs quoting here.
 test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)

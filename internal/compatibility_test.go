@@ -4,8 +4,11 @@
 package internal_test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,15 +27,17 @@ func required(t *testing.T, file, module string) string {
 	return string(found[1])
 }
 
-// TestCompatibility: docs/compatibility.md has the versions that the suites run with.
+// TestCompatibility: docs/compatibility.md has the versions that the suites run with, and the oldest
+// version of Kubernetes in which the chart can be installed.
 func TestCompatibility(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../docs/compatibility.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	versions, rest, _ := strings.Cut(string(raw), "\n## ")
 	rows := map[string]string{}
-	for line := range strings.Lines(string(raw)) {
+	for line := range strings.Lines(versions) {
 		if cells := strings.Split(line, " | "); len(cells) == 3 {
 			rows[strings.TrimPrefix(cells[0], "| ")] = cells[1]
 		}
@@ -52,6 +57,22 @@ func TestCompatibility(t *testing.T) {
 		"notification-controller":    required(t, "test/notification/go.mod", "github.com/fluxcd/notification-controller"),
 		"Go":                         goVersion,
 	}
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, err := filepath.Glob("../test/cluster/kubernetes/*.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range servers {
+		minor := strings.TrimSuffix(filepath.Base(file), ".mod")
+		version := required(t, "test/cluster/kubernetes/"+minor+".mod", "k8s.io/kubernetes")
+		want["API server, controller manager and scheduler of Kubernetes "+minor] = version
+		if !strings.HasPrefix(version, minor+".") || !strings.Contains(string(makefile), " kubernetes-"+minor+" ") {
+			t.Errorf("%s is of Kubernetes %s, or `make test-kubernetes` does not run the suite kubernetes-%s", file, version, minor)
+		}
+	}
 	for part, version := range want {
 		if rows[part] != version {
 			t.Errorf("%s is %s, and docs/compatibility.md says %q", part, version, rows[part])
@@ -61,8 +82,19 @@ func TestCompatibility(t *testing.T) {
 	if len(rows) > 0 {
 		t.Errorf("no module has the version of %v", rows)
 	}
-	built, err := os.ReadFile("../test/cluster/build.go")
-	if err != nil || !strings.Contains(string(built), `kubernetesVersion = "v`+want["kubelet"]+`"`) {
-		t.Errorf("test/cluster builds another version of Kubernetes (error %v)", err)
+	oldest := 0
+	for _, row := range regexp.MustCompile(`(?m) \| 1\.([0-9]+) \| .* \| a default installation fails \|$`).FindAllStringSubmatch(rest, -1) {
+		minor, err := strconv.Atoi(row[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		oldest = max(oldest, minor)
+	}
+	chart, err := os.ReadFile("../charts/pintle/Chart.yaml")
+	if line := fmt.Sprintf("\nkubeVersion: \">=1.%d.0-0\"\n", oldest); err != nil || !strings.Contains(string(chart), line) {
+		t.Errorf("the chart does not have the line %q for the features that docs/compatibility.md says it needs (error %v)", line, err)
+	}
+	if !strings.Contains(rest, fmt.Sprintf("older than Kubernetes 1.%d,", oldest)) {
+		t.Errorf("docs/compatibility.md does not say that the chart needs Kubernetes 1.%d", oldest)
 	}
 }

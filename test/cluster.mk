@@ -12,7 +12,7 @@ CLUSTER_BIN ?= $(ROOT)/bin/cluster
 cluster-value = $(if $(findstring environment,$(origin $(1))),,$($(1)))
 cluster-kubeconfig := $(if $(filter command,$(firstword $(origin KUBECONFIG))),$(KUBECONFIG))
 
-.PHONY: cluster cluster-build cluster-down node-build
+.PHONY: cluster cluster-build cluster-down kubernetes-build node-build
 
 # The launcher compiles in a second. It builds the components with the flags of all builds, so that the
 # standard library and the libraries of Kubernetes are compiled once.
@@ -24,6 +24,10 @@ cluster-build:
 # Separate from cluster-build: only a real node needs a kubelet.
 node-build:
 	@$(cluster-launcher) build --node --out '$(abspath $(CLUSTER_BIN))'
+
+# The same with the servers of Kubernetes of another minor version, in bin/kubernetes.
+kubernetes-build:
+	@$(cluster-launcher) build --kubernetes '$(MINOR)'
 
 ifneq ($(cluster-kubeconfig),)
 cluster: cluster-build

@@ -31,8 +31,10 @@ type test struct {
 	pkg string
 	// controller is the executable of the controller; empty if the tests run it in their process.
 	controller string
-	race       bool
-	flags      []string
+	// cluster is the folder of the control plane in bin; empty for the one of most suites.
+	cluster string
+	race    bool
+	flags   []string
 }
 
 // failedTests is the exit status of a test executable whose tests failed. A panic and the end of the
@@ -90,7 +92,7 @@ func (t test) play(only []string) (outcome, error) {
 	}
 	compile := exec.Command("go", build...)
 	if t.race {
-		compile.Env = append(os.Environ(), "CGO_ENABLED=1")
+		compile.Env = []string{"CGO_ENABLED=1"}
 	}
 	if err := start(compile).wait(); err != nil {
 		return outcome{}, fmt.Errorf("build: %w", err)
@@ -106,7 +108,10 @@ func (t test) play(only []string) (outcome, error) {
 	}
 	run := exec.Command(path, args...)
 	run.Dir = t.pkg
-	run.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	run.Env = []string{"GORACE=halt_on_error=1"}
+	if t.cluster != "" {
+		run.Env = append(run.Env, controlPlane(t.cluster)...)
+	}
 	if t.controller != "" {
 		controller, err := filepath.Abs(filepath.Join("bin", t.controller))
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -64,14 +65,14 @@ type process struct {
 	err error
 }
 
-// start starts a command with the output and the environment of all suites. The kernel ends it with
-// this process.
+// start starts a command with the output and the environment of all suites, and the environment
+// variables that it has itself. The kernel ends it with this process.
 func start(cmd *exec.Cmd) process {
 	if cmd.Stdout == nil {
 		cmd.Stdout = os.Stdout
 	}
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(cmd.Environ(), environment()...)
+	cmd.Env = slices.Concat(os.Environ(), controlPlane("cluster"), []string{"PINTLE_IMAGE=" + inBin("image.tar")}, cmd.Env)
 	return process{cmd, cmd.Start()}
 }
 
@@ -82,14 +83,18 @@ func (p process) wait() error {
 	return p.cmd.Wait()
 }
 
-// environment are the paths of what `make` has built.
-func environment() []string {
+// controlPlane are the environment variables of tests that use the control plane in a folder of bin.
+func controlPlane(folder string) []string {
+	return []string{"KUBEBUILDER_ASSETS=" + inBin(folder), "PINTLE_CLUSTER_BIN=" + inBin(folder)}
+}
+
+// inBin returns the path of what `make` has built.
+func inBin(name string) string {
 	root, err := os.Getwd()
 	if err != nil {
 		panic(err)
 	}
-	bin := func(name string) string { return filepath.Join(root, "bin", name) }
-	return []string{"KUBEBUILDER_ASSETS=" + bin("cluster"), "PINTLE_CLUSTER_BIN=" + bin("cluster"), "PINTLE_IMAGE=" + bin("image.tar")}
+	return filepath.Join(root, "bin", name)
 }
 
 // becomeSubreaper makes this process the parent of processes whose own parent has ended, such as

@@ -29,14 +29,20 @@ const (
 	alone = "^TestAggregatedAPIAway$"
 )
 
+// integration and smoke are what `make test` runs with a control plane.
+var (
+	integration = test{pkg: "test/integration", flags: []string{"-test.short", side}}
+	smoke       = test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}
+)
+
 // table has all suites by name. The suites of `make test` use -short.
 func table() map[string]suite {
 	return map[string]suite{
 		"vet":         {steps: []step{command("go vet ./... && go vet -tags=reference ./test/e2e")}},
 		"unit":        {steps: []step{command("go test -short -vet=off -ldflags='-s -w' " + unitPackages), command(monitoring)}},
 		"race":        {steps: []step{command(ifCompiler + "CGO_ENABLED=1 go test -race -short -vet=off -ldflags='-s -w' -skip='" + sequential + "' " + racePackages)}},
-		"integration": {steps: []step{test{pkg: "test/integration", flags: []string{"-test.short", side}}.step}},
-		"smoke":       {steps: []step{test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}.step}},
+		"integration": {steps: []step{integration.step}},
+		"smoke":       {steps: []step{smoke.step}},
 		"pages": {steps: []step{
 			test{pkg: "test/guide", controller: plain, flags: []string{"-test.short"}}.step,
 			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -short -count=1 -timeout=10m ./test/page"),
@@ -59,7 +65,22 @@ func table() map[string]suite {
 		"node":         {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "Dockerfile", "charts", "config", "test/node"}},
 		"reference":    {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
 		"notification": {steps: []step{command("make test-notification")}, minutes: 5, paths: []string{"internal/events", "test/notification"}},
+
+		// With older servers of Kubernetes than the other suites. docs/compatibility.md has their versions.
+		"kubernetes-1.35": {steps: kubernetes("1.35"), minutes: 20},
+		"kubernetes-1.36": {steps: kubernetes("1.36"), minutes: 20},
 	}
+}
+
+// kubernetes builds the servers of a minor version of Kubernetes, and runs what `make test` runs with a
+// control plane.
+func kubernetes(minor string) []step {
+	steps := []step{command("make kubernetes-build MINOR=" + minor)}
+	for _, t := range []test{integration, smoke} {
+		t.cluster = "kubernetes/" + minor
+		steps = append(steps, t.step)
+	}
+	return steps
 }
 
 // ifCompiler ends a command without a failure if there is no C compiler, which the race detector needs.

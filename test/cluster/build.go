@@ -14,15 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
 )
 
-const (
-	kubernetesVersion = "v1.37.1"
-	launcher          = "cluster"
-)
+const launcher = "cluster"
 
 // module is the folder of the Go module with all programs of the cluster. One module has one version
 // of each library, so that each package is compiled once.
@@ -33,6 +31,7 @@ type product struct {
 	name    string
 	what    string // for people
 	pkg     string
+	modfile string
 	tags    string
 	ldflags string
 	sources []string // globs within the module, of local code the product contains
@@ -43,42 +42,71 @@ type product struct {
 // nothing. They are the flags of the Makefile.
 var buildFlags = []string{"-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"}
 
-// kubernetesFlags set the version of a Kubernetes executable.
-func kubernetesFlags() string {
-	version := "k8s.io/component-base/version."
-	return "-s -w -X " + version + "gitVersion=" + kubernetesVersion +
-		" -X " + version + "gitMajor=1 -X " + version + "gitMinor=37"
+// kubernetesVersion is a version of Kubernetes that can be built.
+type kubernetesVersion struct {
+	modfile, version, minor string
 }
 
-// kubeletProduct is apart from the others: only a real node needs it.
-func kubeletProduct() product {
+var requiredKubernetes = regexp.MustCompile(`(?m)^(?:require |\t)k8s\.io/kubernetes (v1\.([0-9]+)\.[0-9]+)$`)
+
+// kubernetes returns the version of Kubernetes that a file within the module requires.
+func (b *builder) kubernetes(modfile string) (kubernetesVersion, error) {
+	data, err := os.ReadFile(filepath.Join(b.root, module, modfile))
+	if err != nil {
+		return kubernetesVersion{}, err
+	}
+	found := requiredKubernetes.FindSubmatch(data)
+	if found == nil {
+		return kubernetesVersion{}, fmt.Errorf("%s does not require k8s.io/kubernetes", modfile)
+	}
+	return kubernetesVersion{modfile: modfile, version: string(found[1]), minor: string(found[2])}, nil
+}
+
+// flags set the version of a Kubernetes executable.
+func (v kubernetesVersion) flags() string {
+	variables := "k8s.io/component-base/version."
+	return "-s -w -X " + variables + "gitVersion=" + v.version +
+		" -X " + variables + "gitMajor=1 -X " + variables + "gitMinor=" + v.minor
+}
+
+// kubelet is apart from the other products: only a real node needs it.
+func (v kubernetesVersion) kubelet() product {
 	return product{
-		name: kubelet, what: "the kubelet (Kubernetes " + kubernetesVersion + ")", pkg: "./kubelet",
-		sources: []string{"kubelet/*.go"}, ldflags: kubernetesFlags(),
+		name: kubelet, what: "the kubelet (Kubernetes " + v.version + ")", pkg: "./kubelet", modfile: v.modfile,
+		sources: []string{"kubelet/*.go"}, ldflags: v.flags(),
+	}
+}
+
+// servers are the programs of Kubernetes of another version than the other programs.
+func (v kubernetesVersion) servers() product {
+	return product{
+		name: kubernetesServers, what: "the servers of Kubernetes " + v.version, pkg: "./controlplane", modfile: v.modfile,
+		tags: "servers", sources: []string{"controlplane/*.go"}, ldflags: v.flags(),
 	}
 }
 
 // products are the executables of a cluster. The control plane is built without kubectl if there is
 // one already.
-func products(withKubectl bool) []product {
+func (v kubernetesVersion) products(withKubectl bool) []product {
 	plane := product{
-		name: controlPlane, what: "the control plane (etcd, Kubernetes " + kubernetesVersion + ", kwok)",
-		pkg: "./controlplane", sources: []string{"controlplane/*.go"}, ldflags: kubernetesFlags(),
+		name: controlPlane, what: "the control plane (etcd, Kubernetes " + v.version + ", kwok)",
+		pkg: "./controlplane", modfile: v.modfile, sources: []string{"controlplane/*.go"}, ldflags: v.flags(),
 	}
 	if withKubectl {
 		plane.tags = "kubectl"
 	}
 	return []product{
-		{name: launcher, what: "the launcher", pkg: ".", ldflags: "-s -w", sources: []string{"*.go"}},
+		{name: launcher, what: "the launcher", pkg: ".", modfile: goMod, ldflags: "-s -w", sources: []string{"*.go"}},
 		plane,
-		{name: sourceControllerName, what: "source-controller", pkg: sourceControllerModule, ldflags: "-s -w"},
+		{name: sourceControllerName, what: "source-controller", pkg: sourceControllerModule, modfile: goMod, ldflags: "-s -w"},
 	}
 }
 
 func runBuild(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster build", flag.ContinueOnError)
-	out := flags.String("out", "", "`directory` for the result (default <repository>/bin/cluster)")
+	out := flags.String("out", "", "`directory` for the result (default <repository>/bin/cluster, or bin/kubernetes/MINOR)")
 	node := flags.Bool("node", false, "also build the executables for `up --node`")
+	minor := flags.String("kubernetes", "", "use the servers of Kubernetes of this `minor` version, such as 1.35")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -86,7 +114,11 @@ func runBuild(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := inRepo(*out, "bin", "cluster")
+	place := []string{"bin", "cluster"}
+	if *minor != "" {
+		place = []string{"bin", "kubernetes", *minor}
+	}
+	dir, err := inRepo(*out, place...)
 	if err != nil {
 		return err
 	}
@@ -98,7 +130,7 @@ func runBuild(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
-	b := &builder{root: root, dir: dir, node: *node}
+	b := &builder{root: root, dir: dir, node: *node, minor: *minor}
 	if b.toolchain, err = b.goOutput(ctx, "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT"); err != nil {
 		return err
 	}
@@ -108,15 +140,27 @@ func runBuild(ctx context.Context, args []string) error {
 type builder struct {
 	root, dir string
 	node      bool
+	minor     string // of the servers of Kubernetes; empty for the version in go.mod
 	toolchain []byte
 	told      bool
 }
 
 func (b *builder) all(ctx context.Context) error {
+	own, err := b.kubernetes(goMod)
+	if err != nil {
+		return err
+	}
 	installed := installedKubectl(b.dir)
-	wanted := products(installed == "")
+	wanted, servers := own.products(installed == ""), controlPlane
 	if b.node {
-		wanted = append(wanted, kubeletProduct())
+		wanted = append(wanted, own.kubelet())
+	}
+	if b.minor != "" {
+		other, err := b.kubernetes(filepath.Join("kubernetes", b.minor+".mod"))
+		if err != nil {
+			return err
+		}
+		wanted, servers = append(wanted, other.servers()), kubernetesServers
 	}
 	for _, p := range wanted {
 		if err := b.product(ctx, p); err != nil {
@@ -130,7 +174,11 @@ func (b *builder) all(ctx context.Context) error {
 		return fmt.Errorf("source-controller's CRDs: %w", err)
 	}
 	for _, name := range controlPlaneLinks {
-		if err := link(controlPlane, filepath.Join(b.dir, name)); err != nil {
+		target := controlPlane
+		if strings.HasPrefix(name, "kube-") {
+			target = servers
+		}
+		if err := link(target, filepath.Join(b.dir, name)); err != nil {
 			return err
 		}
 	}
@@ -166,7 +214,7 @@ func (b *builder) product(ctx context.Context, p product) error {
 	tmp := filepath.Join(b.dir, fmt.Sprintf(".tmp-%s-%d", p.name, os.Getpid()))
 	defer os.Remove(tmp)
 	args := append([]string{"build", "-v"}, buildFlags...)
-	args = append(args, "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	args = append(args, "-modfile", p.modfile, "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
 	start := time.Now()
 	if err := b.goBuild(ctx, p, args); err != nil {
 		return err
@@ -184,7 +232,7 @@ func (b *builder) product(ctx context.Context, p product) error {
 func (b *builder) key(p product) ([]byte, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%q\n%q\n%q\n", b.toolchain, buildFlags, p.tags, p.ldflags, p.pkg)
-	for _, pattern := range append([]string{"go.mod", "go.sum"}, p.sources...) {
+	for _, pattern := range append([]string{p.modfile, strings.TrimSuffix(p.modfile, ".mod") + ".sum"}, p.sources...) {
 		if err := hashFiles(h, filepath.Join(b.root, module, pattern)); err != nil {
 			return nil, err
 		}

@@ -13,11 +13,16 @@ import (
 
 const moduleLine = "module github.com/pintle-dev/pintle\n"
 
+// goMod has the modules of all programs, and the files in the folder kubernetes have the modules of
+// servers of other versions.
+const goMod = "go.mod"
+
 // Names in the built folder. Symbolic links make one executable available under the names that
 // envtest and users expect.
 const (
-	controlPlane = "controlplane"
-	kubectl      = "kubectl"
+	controlPlane      = "controlplane"
+	kubernetesServers = "kubernetes"
+	kubectl           = "kubectl"
 )
 
 var controlPlaneLinks = []string{etcd, apiServer, controllerManager, scheduler, kwok}

@@ -21,7 +21,7 @@ import (
 )
 
 const usage = `usage:
-  cluster build   [--out DIR] [--node]
+  cluster build   [--out DIR] [--node] [--kubernetes MINOR]
   cluster up      --kubeconfig PATH [--port-base N] [--state DIR] [--source-controller]
                   [--parent PID] [--nodes N] [--node] [--bin DIR] [--audit-log FILE]
                   [--source-advertise HOST:PORT]

@@ -1,6 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !servers
+
 package main
 
 import (
@@ -13,6 +15,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/log"
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
+
+func init() { programs["kwok"] = runKwok }
 
 func runKwok() {
 	if err := kwok(); err != nil {

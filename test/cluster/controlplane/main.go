@@ -19,7 +19,6 @@ import (
 	_ "time/tzdata"
 
 	"github.com/spf13/cobra"
-	"go.etcd.io/etcd/server/v3/etcdmain"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"
@@ -31,11 +30,9 @@ import (
 )
 
 var programs = map[string]func(){
-	"etcd":                    func() { etcdmain.Main(os.Args) },
 	"kube-apiserver":          server(apiserver.NewAPIServerCommand),
 	"kube-controller-manager": server(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          server(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
-	"kwok":                    runKwok,
 }
 
 func server(command func() *cobra.Command) func() {
