@@ -160,12 +160,14 @@ type Parameters struct {
 
 	// Number of retries of a Job. Default: the chart's value, or else 0.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 
 	// How long a finished Job is kept after its result was stored, in seconds. Default 86400, a
 	// day.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +kubebuilder:default=86400
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`

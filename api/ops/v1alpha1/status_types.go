@@ -99,6 +99,8 @@ type Outputs struct {
 	Release *ReleaseReference `json:"release,omitempty"`
 
 	// Exit code of the container that determined the result: the failed container, or else 0.
+	// +kubebuilder:validation:Minimum=-2147483648
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
 
@@ -175,6 +177,8 @@ type JobResult struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// Exit code of the container that determined the result.
+	// +kubebuilder:validation:Minimum=-2147483648
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// Reason of the failure or of the cancellation, in one word.
