@@ -86,13 +86,13 @@ func summary(results []result) string {
 		if r.err != nil {
 			outcome = "FAILED: " + r.err.Error()
 		}
-		fmt.Fprintf(&b, "%-15s %5.0f s %6.0f s of processor time  %s\n", r.name, r.wall.Seconds(), r.cpu.Seconds(), outcome)
+		fmt.Fprintf(&b, "%-16s %5.0f s %6.0f s of processor time  %s\n", r.name, r.wall.Seconds(), r.cpu.Seconds(), outcome)
 		for _, note := range r.notes {
 			fmt.Fprintf(&b, "  %s\n", note)
 		}
 		wall, cpu, passed, failed = wall+r.wall, cpu+r.cpu, passed+r.passed, failed+r.failed
 	}
-	fmt.Fprintf(&b, "%-15s %5.0f s %6.0f s of processor time\n%d passed, %d failed\n", "all", wall.Seconds(), cpu.Seconds(), passed, failed)
+	fmt.Fprintf(&b, "%-16s %5.0f s %6.0f s of processor time\n%d passed, %d failed\n", "all", wall.Seconds(), cpu.Seconds(), passed, failed)
 	return b.String()
 }
 

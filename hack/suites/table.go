@@ -67,8 +67,8 @@ func table() map[string]suite {
 		"notification": {steps: []step{command("make test-notification")}, minutes: 5, paths: []string{"internal/events", "test/notification"}},
 
 		// With older servers of Kubernetes than the other suites. docs/compatibility.md has their versions.
-		"kubernetes-1.35": {steps: kubernetes("1.35"), minutes: 20},
-		"kubernetes-1.36": {steps: kubernetes("1.36"), minutes: 20},
+		"kubernetes-1.35": {steps: kubernetes("1.35"), minutes: 9},
+		"kubernetes-1.36": {steps: kubernetes("1.36"), minutes: 9},
 	}
 }
 
