@@ -23,6 +23,7 @@
 //	shares_test.go        requests without answers beside other releases
 //	process_test.go       the start, the death and the next process
 //	leader_test.go        leader election
+//	versions_test.go      what earlier versions of the controller have left
 package bubble
 
 import (
@@ -97,7 +98,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sealKey returns the key of the controller.
+// sealKey returns the key of the controller. The records in testdata/versions are sealed with it.
 func sealKey() *storage.SealKey {
 	key := &storage.SealKey{}
 	key.Set([]byte("0123456789abcdef0123456789abcdef"))
