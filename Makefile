@@ -22,11 +22,11 @@ WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER
 
 # A tag, or the commit and whether files were changed.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+REVISION := $(shell git describe --always --abbrev=40 --dirty --exclude='*' 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here test-reference reference-build test-flux flux-build test-notification notification-build test-kubernetes verify check-generated build plugin image build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
+.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here node-release test-reference reference-build test-flux flux-build test-notification notification-build test-kubernetes verify check-generated build plugin release image push build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -89,15 +89,17 @@ test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
 test-e2e: cluster-build build build-race ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
 	@$(if $(value SCENARIO),$(WITH_CLUSTER) go test -count=1 -v -run='^TestScenarios$$' ./test/e2e,$(SUITES) e2e failover restarts)
 
-# Not a part of `make test`: it needs root and installs Debian's containerd, runc and buildah.
-test-node: ## Run the tests on a real node, with real containers: as root, or they are skipped.
+# Not a part of `make test`: it needs root and installs Debian's containerd and runc.
+test-node: ## Run the tests on a real node, with real containers: as root, or they are skipped. [DIST=dist] tests a release that was built before.
 	@hack/node.sh "$(cluster-launcher)" test-node-here
 
 test-node-here: export PINTLE_NODE = 1
-test-node-here: node-build build
-	@hack/image.sh '$(BIN)/image.tar'
+test-node-here: node-build build $(if $(call cluster-value,DIST),,node-release)
 	cd test/cluster && $(WITH_CLUSTER) go test -count=1 -v -run=RealNode .
-	$(WITH_CLUSTER) PINTLE_IMAGE='$(BIN)/image.tar' go test -count=1 -v -timeout=30m -parallel=4 ./test/node
+	$(WITH_CLUSTER) PINTLE_RELEASE='$(abspath $(or $(call cluster-value,DIST),$(BIN)/release))' go test -count=1 -v -timeout=30m -parallel=4 ./test/node
+
+node-release:
+	@$(MAKE) --no-print-directory release VERSION=v0.0.0-node ARCH="$$(go env GOARCH)" DIST='$(BIN)/release'
 
 test-guide: cluster-build build run-build ## Run the commands of README.md, docs/tutorial.md, docs/from-flux.md and docs/running.md.
 	@$(SUITES) guides
@@ -198,10 +200,20 @@ build: ## Build the controller.
 plugin: ## Build kubectl-pintle, the plugin of kubectl: copy it to a folder of PATH.
 	go build -ldflags='-s -w' -o '$(BIN)/kubectl-pintle' ./cmd/kubectl-pintle
 
-# It needs docker. `make test-node` builds the image too, with Debian's buildah.
-image: ## Build the image, with docker: [IMAGE=pintle:latest].
-	@command -v docker >/dev/null || { echo 'make image: there is no docker; another builder can use the Dockerfile' >&2; exit 1; }
-	docker build --build-arg VERSION='$(VERSION)' --build-arg REVISION='$(REVISION)' -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
+# All times in a release are the time of the commit, so that two builds give the same bytes.
+RELEASE = go run ./hack/release -version='$(VERSION)' -revision='$(REVISION)' \
+	-epoch="$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
+
+release: ## Build the files of a release, as docs/releasing.md describes: VERSION=v1.2.3 [ARCH=amd64,arm64] [DIST=dist].
+	@$(if $(filter command,$(firstword $(origin VERSION))),,echo 'usage: make release VERSION=v1.2.3' >&2; exit 2;) \
+	$(RELEASE) $(if $(call cluster-value,ARCH),-arch='$(ARCH)') -out='$(or $(call cluster-value,DIST),dist)'
+
+image: ## Build the image as bin/image.tar, an archive in OCI's layout: [VERSION=TAG] [ARCH=amd64,arm64].
+	@mkdir -p '$(BIN)' && $(RELEASE) -arch="$(or $(call cluster-value,ARCH),$$(go env GOARCH))" -image='$(BIN)/image.tar'
+
+push: image ## Build the image and push it: IMAGE=REPOSITORY:TAG [ARCH=amd64,arm64].
+	@$(if $(call cluster-value,IMAGE),,echo 'usage: make push IMAGE=REPOSITORY:TAG' >&2; exit 2;) \
+	go run ./hack/release -image='$(BIN)/image.tar' -push='$(IMAGE)'
 
 build-race: # The controller as the long tests run it.
 	CGO_ENABLED=1 go build -race -o '$(BIN)/pintle-race' .
@@ -222,4 +234,4 @@ vet: ## Run go vet.
 	go vet ./... && go vet -tags=reference ./test/e2e
 
 clean: ## Remove all build results.
-	rm -rf '$(BIN)'
+	rm -rf '$(BIN)' '$(ROOT)/dist'

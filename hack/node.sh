@@ -14,7 +14,7 @@ skip() {
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 packages=
 for pair in containerd:containerd ctr:containerd runc:runc busybox:busybox-static ip:iproute2 \
-	/usr/lib/cni/ptp:containernetworking-plugins buildah:buildah; do
+	/usr/lib/cni/ptp:containernetworking-plugins; do
 	command -v "${pair%%:*}" >/dev/null || packages="$packages ${pair##*:}"
 done
 if [ -n "$packages" ]; then

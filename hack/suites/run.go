@@ -72,7 +72,7 @@ func start(cmd *exec.Cmd) process {
 		cmd.Stdout = os.Stdout
 	}
 	cmd.Stderr = os.Stderr
-	cmd.Env = slices.Concat(os.Environ(), controlPlane("cluster"), []string{"PINTLE_IMAGE=" + inBin("image.tar")}, cmd.Env)
+	cmd.Env = slices.Concat(os.Environ(), controlPlane("cluster"), cmd.Env)
 	return process{cmd, cmd.Start()}
 }
 

@@ -62,7 +62,7 @@ func table() map[string]suite {
 		"chaos":        {steps: []step{command("bin/pintle-load chaos --bin bin/cluster --controller bin/pintle-race --short --seed 1")}, minutes: 6, paths: []string{"internal/apiretry", "internal/release", "internal/status", "internal/controller", "test/load/chaos", "test/load/frame"}},
 		"attacks":      {steps: []step{command("bin/pintle-load attacks --bin bin/cluster --controller bin/pintle --short --seed 1")}, minutes: 6, paths: []string{"internal/render", "internal/worker", "internal/chart", "internal/bounded", "internal/fair", "internal/page", "internal/policy", "test/load/attacks", "test/load/frame"}},
 		"launcher":     {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
-		"node":         {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "Dockerfile", "charts", "config", "test/node"}},
+		"node":         {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "hack/release", "charts", "config", "test/node"}},
 		"reference":    {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
 		"notification": {steps: []step{command("make test-notification")}, minutes: 5, paths: []string{"internal/events", "test/notification"}},
 

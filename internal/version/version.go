@@ -10,7 +10,7 @@ import (
 	"runtime/debug"
 )
 
-// version and revision are set by the linker, as the Makefile and the Dockerfile do. Otherwise they
+// version and revision are set by the linker, as the Makefile and hack/release do. Otherwise they
 // are the values that the go command records.
 var version, revision string //nolint:gochecknoglobals // the linker sets them
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests tests what installs Pintle: config, the chart and the image, as
-// far as no cluster is needed for it.
+// Package manifests tests what installs Pintle, config and the chart, as far as no cluster is needed
+// for it, and the workflows of GitHub.
 package manifests
 
 import (
@@ -240,6 +240,7 @@ func TestChartValues(t *testing.T) {
 		"Name":           {values{"name": "shard"}, "Deployment/shard", pod("serviceAccountName"), "shard"},
 		"NameOfPolicy":   {values{"name": "shard"}, "NetworkPolicy/shard", []any{"spec", "podSelector", "matchLabels", "app"}, "shard"},
 		"NameOfBudget":   {values{"name": "shard"}, "PodDisruptionBudget/shard", []any{"spec", "selector", "matchLabels", "app"}, "shard"},
+		"DefaultTag":     {nil, deployment, container("image"), "pintle:unreleased"},
 		"Tag":            {values{"image": values{"repository": "a.example/b", "tag": "v1"}}, deployment, container("image"), "a.example/b:v1"},
 		"Digest":         {values{"image": values{"digest": "sha256:" + strings.Repeat("a", 64)}}, deployment, container("image"), "pintle@sha256:" + strings.Repeat("a", 64)},
 		"PullPolicy":     {values{"image": values{"pullPolicy": "Always"}}, deployment, container("imagePullPolicy"), "Always"},

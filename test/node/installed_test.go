@@ -4,30 +4,33 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart/loader"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/test/harness"
 )
 
 const (
-	// home is the namespace of the controller in config/default, itself its name there, and
-	// identity its user.
+	// home is the namespace of the controller, itself the name that the chart gives it, and identity
+	// its user.
 	home     = "helm-system"
 	itself   = "helm-controller"
 	identity = "system:serviceaccount:" + home + ":" + itself
@@ -35,8 +38,9 @@ const (
 	nodeIP = "10.200.0.1"
 )
 
-// TestInstalled: the image of the Dockerfile works as config/default deploys it, with only these
-// permissions. Not parallel: it replaces the controller of the other tests.
+// TestInstalled: the image of a release works as its chart deploys it, with only these permissions.
+// TestChartIsConfig says that config/default deploys the same. Not parallel: it replaces the controller
+// of the other tests.
 func TestInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.Must(env.Controller.Stop(t.Context()))
@@ -76,67 +80,64 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// install applies config/default, fit for this node, and waits until the kubelet
-// finds the controller ready.
+// install installs the chart of the release as `helm install --wait` does, fit for this node.
 func (w world) install() {
 	w.Helper()
-	objects, err := harness.Kustomize("config/default")
-	w.Must(err)
-	for _, object := range objects {
-		if object.GetKind() == "Deployment" {
-			w.fit(object)
-		}
+	charts, err := filepath.Glob(filepath.Join(os.Getenv("PINTLE_RELEASE"), "pintle-*.tgz"))
+	if err != nil || len(charts) != 1 {
+		w.Fatalf("charts %v: %v", charts, err)
 	}
-	w.Cleanup(func() { w.uninstall(objects) })
-	w.Must(env.Apply(w.Context(), "", objects...))
-	there := w.World
-	there.Namespace = home
-	ctx := w.Context()
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: itself}}
-	w.Must(env.Until(ctx, "the controller to be available", func() (string, bool) {
-		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(deployment), deployment); err != nil {
-			return err.Error(), false
-		}
-		return there.PodsText(ctx), deployment.Status.AvailableReplicas == 1
-	}))
-}
-
-// fit adapts the Pod to this node, which has no Pod network: the Pod uses the host's network, and
-// gets the addresses of the API server and source-controller.
-func (w world) fit(object *unstructured.Unstructured) {
-	w.Helper()
+	c, err := loader.Load(charts[0])
+	w.Must(err)
 	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
 	w.Must(err)
 	server, err := url.Parse(config.Host)
 	w.Must(err)
-	d := &appsv1.Deployment{}
-	w.Must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, d))
-	pod := &d.Spec.Template.Spec
-	pod.HostNetwork = true
-	c := &pod.Containers[0]
-	c.Env = append(c.Env,
-		corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: server.Hostname()},
-		corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: server.Port()})
-	c.Args = append(c.Args, "--metrics-addr="+nodeIP+":8080", "--health-addr="+nodeIP+":9440")
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
+	helm, err := env.Helm(home)
 	w.Must(err)
-	delete(content, "status")
-	object.Object = content
+	w.Cleanup(func() { w.uninstall() })
+	in := action.NewInstall(helm)
+	in.ReleaseName, in.Namespace, in.CreateNamespace = "pintle", home, true
+	in.Wait, in.Timeout, in.PostRenderer = true, 2*time.Minute, hostNetwork{}
+	_, err = in.RunWithContext(w.Context(), c, map[string]any{
+		"extraArgs": []any{"--metrics-addr=" + nodeIP + ":8080", "--health-addr=" + nodeIP + ":9440"},
+		"extraEnv": []any{
+			map[string]any{"name": "KUBERNETES_SERVICE_HOST", "value": server.Hostname()},
+			map[string]any{"name": "KUBERNETES_SERVICE_PORT", "value": server.Port()},
+		},
+	})
+	if err != nil {
+		there := w.World
+		there.Namespace = home
+		w.Fatalf("%v\n%s", err, there.PodsText(w.Context()))
+	}
 }
 
-// uninstall deletes the installed objects, except the CRDs, which all tests need.
-func (w world) uninstall(objects []*unstructured.Unstructured) {
+// hostNetwork makes the Pod use the network of the node, which has no Pod network.
+type hostNetwork struct{}
+
+func (hostNetwork) Run(manifests *bytes.Buffer) (*bytes.Buffer, error) {
+	const line = "\n      serviceAccountName: "
+	if n := strings.Count(manifests.String(), line); n != 1 {
+		return nil, fmt.Errorf("the chart has %d Pods, want 1", n)
+	}
+	return bytes.NewBufferString(strings.Replace(manifests.String(), line, "\n      hostNetwork: true"+line, 1)), nil
+}
+
+// uninstall deletes the installed objects, except the CRDs, which all tests need, and the namespace.
+func (w world) uninstall() {
+	helm, err := env.Helm(home)
+	w.Must(err)
+	out := action.NewUninstall(helm)
+	out.Wait, out.Timeout, out.IgnoreNotFound = true, 2*time.Minute, true
+	if _, err := out.Run("pintle"); err != nil {
+		w.Error(err)
+	}
 	// The test's own context has ended by now.
 	ctx := context.WithoutCancel(w.Context())
-	for _, object := range slices.Backward(objects) {
-		if object.GetKind() == "CustomResourceDefinition" {
-			continue
-		}
-		if err := client.IgnoreNotFound(env.Client.Delete(ctx, object)); err != nil {
-			w.Error(err)
-		}
-	}
-	w.UntilGoneIn(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}}
+	w.Must(client.IgnoreNotFound(env.Client.Delete(ctx, namespace)))
+	w.UntilGoneIn(ctx, namespace)
 }
 
 // deployer is a ServiceAccount that may do everything in the test's namespace.

@@ -40,15 +40,15 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	image := os.Getenv("PINTLE_IMAGE")
-	if image == "" {
-		return 1, errors.New("PINTLE_IMAGE is not set: these tests need the archive of the image that `make test-node` builds")
+	images, err := filepath.Glob(filepath.Join(os.Getenv("PINTLE_RELEASE"), "pintle_*_image.tar"))
+	if err != nil || len(images) != 1 {
+		return 1, errors.New("PINTLE_RELEASE is no folder of a release: these tests need the files that `make release` builds")
 	}
 	return fixture.Suite{
 		Options: harness.Options{
 			// Short, because the names of sockets are bounded.
 			Dir:  filepath.Join(os.TempDir(), "pintle-node-"+strconv.Itoa(os.Getpid())),
-			Node: true, NodeImages: []string{image},
+			Node: true, NodeImages: images,
 		},
 		Prepare: func(_ context.Context, e *harness.Environment) error {
 			env.Environment = e
