@@ -18,6 +18,7 @@
 //	dependencies.go  what a release depends on, and what depends on it
 //	operation.go     Operation: one Operation with its Jobs and logs
 //	pods.go          the Pods of an Operation
+//	policies.go      Policy: one policy in a list
 //	operations.go    OperationRow: one Operation in a list, and the HelmRelease that it is for
 //	release.go       Release: one HelmRelease in a list
 //	state.go         State: the state of a HelmRelease in one word

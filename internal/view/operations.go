@@ -20,17 +20,39 @@ import (
 
 // OperationRow is one Operation in a list.
 type OperationRow struct {
-	Namespace, Name string
-	State           opsv1alpha1.OperationPhase
+	Namespace string                     `json:"namespace"`
+	Name      string                     `json:"name"`
+	State     opsv1alpha1.OperationPhase `json:"state"`
 	// Hook is the hook or the event that it runs.
-	Hook string
+	Hook string `json:"hook,omitempty"`
 	// Target is the object that it is for, and Release the HelmRelease; empty if that is not known.
-	Target, Release string
+	Target  string `json:"target"`
+	Release string `json:"release,omitempty"`
 	// Line is the message in one line.
-	Line string
+	Line string `json:"message,omitempty"`
 	// Created is the time of its creation, and Ago the time since then.
-	Created time.Time
-	Ago     string
+	Created time.Time `json:"created"`
+	Ago     string    `json:"-"`
+}
+
+// OperationPhases returns the phases of Operations, in the order of lists: what needs attention comes
+// first.
+func OperationPhases() []opsv1alpha1.OperationPhase {
+	return []opsv1alpha1.OperationPhase{
+		opsv1alpha1.PhaseFailed, opsv1alpha1.PhaseRunning, opsv1alpha1.PhasePending, opsv1alpha1.PhaseCancelled, opsv1alpha1.PhaseSucceeded,
+	}
+}
+
+// OperationRows returns the rows of Operations by their phases, the newest first.
+func OperationRows(all []opsv1alpha1.Operation, now time.Time) []OperationRow {
+	order, rows := OperationPhases(), make([]OperationRow, 0, len(all))
+	for i := range all {
+		rows = append(rows, OperationRowOf(&all[i], "", now))
+	}
+	slices.SortFunc(rows, func(a, b OperationRow) int {
+		return cmp.Or(slices.Index(order, a.State)-slices.Index(order, b.State), CompareOperations(a, b))
+	})
+	return rows
 }
 
 // OperationRowOf returns the row of an Operation. release is the name of its HelmRelease; empty if it is not

@@ -4,7 +4,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,12 +26,13 @@ type Plan struct {
 	// Sentence is the state in one sentence.
 	Sentence   string                     `json:"sentence"`
 	ApprovedBy string                     `json:"approvedBy,omitempty"`
+	Created    *time.Time                 `json:"created,omitempty"`
 	Content    v1alpha1.ReleasePlanStatus `json:"content"`
 }
 
 // PlanOf returns the view of a ReleasePlan. Its content has no values of Secrets.
 func PlanOf(p *v1alpha1.ReleasePlan) Plan {
-	v := Plan{Namespace: p.Namespace, Name: p.Name, ApprovedBy: p.Spec.ApprovedBy, Content: p.Status}
+	v := Plan{Namespace: p.Namespace, Name: p.Name, ApprovedBy: p.Spec.ApprovedBy, Created: timeOf(&p.CreationTimestamp), Content: p.Status}
 	find := func(kind string) metav1.Condition {
 		if c := apimeta.FindStatusCondition(p.Status.Conditions, kind); c != nil {
 			return *c
@@ -55,6 +59,22 @@ func PlanOf(p *v1alpha1.ReleasePlan) Plan {
 		v.State, v.Sentence = or(approved.Reason, v1alpha1.ReasonAwaitingApproval), waitsFor(approved.Reason, p.Spec)
 	}
 	return v
+}
+
+// Plans returns the views of plans, those that wait or have failed first.
+func Plans(all []v1alpha1.ReleasePlan) []Plan {
+	order := []string{
+		v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonRefused, v1alpha1.ReasonFailed, "ApplyFailed", v1alpha1.ReasonRejected, "Computing",
+		v1alpha1.ReasonComputed, v1alpha1.ReasonNotRequired, v1alpha1.ReasonApproved, v1alpha1.ReasonApplied,
+	}
+	views := make([]Plan, 0, len(all))
+	for i := range all {
+		views = append(views, PlanOf(&all[i]))
+	}
+	slices.SortFunc(views, func(a, b Plan) int {
+		return cmp.Or(slices.Index(order, a.State)-slices.Index(order, b.State), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return views
 }
 
 // Versions returns the charts before and after the action of a plan.

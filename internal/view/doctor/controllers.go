@@ -11,19 +11,13 @@ import (
 
 // controllers checks that one controller reconciles each HelmRelease.
 func controllers(f Facts) []Finding {
-	running := slices.DeleteFunc(slices.Clone(f.Controllers), func(c Controller) bool { return c.Replicas == 0 })
-	var held []Lease
-	for _, l := range f.Leases {
-		if l.isHeld(f.Now) {
-			held = append(held, l)
-		}
-	}
+	running, held := f.running(), f.held()
 	finding := Finding{Check: "Controllers", Objects: namesOf(running, held)}
 	leases := countLeases(held)
 	switch {
 	case f.unread(ResourceLeases) && f.unread(ResourceDeployments):
 		return nil
-	case len(running) == 0 && len(held) == 0:
+	case f.noController():
 		finding.Level, finding.What = Failed, "no controller of HelmReleases runs"
 		finding.Meaning = "No Deployment is called or labelled helm-controller, and no Lease of one is renewed."
 		finding.Do = "kubectl apply --server-side -k config/default, or scale the Deployment up."
@@ -35,7 +29,7 @@ func controllers(f Facts) []Finding {
 		finding.Level, finding.What = Failed, "two processes lead at once: "+strings.Join(leases, "; ")
 		finding.Meaning = "Leases of one name in two namespaces are renewed, so two controllers act on the same HelmReleases."
 		finding.Do = "Find the second controller by the holder of its Lease, and scale it to 0."
-	case len(held) == 0 && !f.unread(ResourceLeases) && elects(running):
+	case f.noLeader():
 		finding.Level, finding.What = Warning, "no Lease of a controller is renewed"
 		finding.Meaning = "No replica is the leader, so no release is reconciled. A start takes up to 35 seconds."
 		finding.Do = fmt.Sprintf("kubectl logs --namespace %s deployment/%s", running[0].Namespace, running[0].Name)
@@ -43,6 +37,27 @@ func controllers(f Facts) []Finding {
 		finding.Level, finding.What = OK, oneController(running, held)
 	}
 	return []Finding{finding}
+}
+
+// Leads reports whether a controller reconciles HelmReleases. It is true if that is not known.
+func (f Facts) Leads() bool {
+	return f.unread(ResourceLeases) || f.unread(ResourceDeployments) || !f.noController() && !f.noLeader()
+}
+
+// running returns the controllers that are not scaled to 0.
+func (f Facts) running() []Controller {
+	return slices.DeleteFunc(slices.Clone(f.Controllers), func(c Controller) bool { return c.Replicas == 0 })
+}
+
+// held returns the Leases that processes renew.
+func (f Facts) held() []Lease {
+	return slices.DeleteFunc(slices.Clone(f.Leases), func(l Lease) bool { return !l.isHeld(f.Now) })
+}
+
+func (f Facts) noController() bool { return len(f.running()) == 0 && len(f.held()) == 0 }
+
+func (f Facts) noLeader() bool {
+	return len(f.held()) == 0 && !f.unread(ResourceLeases) && elects(f.running())
 }
 
 func oneController(running []Controller, held []Lease) string {

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
@@ -49,9 +48,7 @@ const (
 // states returns the states of the entries, in the order of lists.
 func (q *Query) states() []string {
 	if q.Operations {
-		return textsOf([]opsv1alpha1.OperationPhase{
-			opsv1alpha1.PhaseFailed, opsv1alpha1.PhaseRunning, opsv1alpha1.PhasePending, opsv1alpha1.PhaseCancelled, opsv1alpha1.PhaseSucceeded,
-		})
+		return textsOf(view.OperationPhases())
 	}
 	return textsOf(view.States())
 }

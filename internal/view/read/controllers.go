@@ -13,11 +13,28 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/options"
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 )
+
+// leaseName is the name of the Lease of a controller. The Lease of a shard has a suffix.
+const leaseName = helmv2.ControllerName + "-leader-election"
+
+// Leads reports whether a controller reconciles HelmReleases. It is true if that is not known.
+func (r *Reader) Leads(ctx context.Context) bool {
+	d := &examination{Reader: r, facts: doctor.Facts{Now: r.Now()}}
+	// Each node has a Lease, too. Most clusters have a controller that holds this one.
+	if d.readLeases(ctx, client.MatchingFields{"metadata.name": leaseName}); d.facts.Leads() {
+		return true
+	}
+	d.facts.Leases = nil
+	d.readLeases(ctx)
+	d.readControllers(ctx)
+	return d.facts.Leads()
+}
 
 const notificationController = "notification-controller"
 
@@ -95,14 +112,14 @@ func expand(arg string, env []corev1.EnvVar, namespace string) string {
 	return arg
 }
 
-func (d *examination) readLeases(ctx context.Context) {
+func (d *examination) readLeases(ctx context.Context, of ...client.ListOption) {
 	list := &coordinationv1.LeaseList{}
-	if err := d.Client.List(ctx, list); err != nil {
+	if err := d.Client.List(ctx, list, of...); err != nil {
 		d.unread(doctor.ResourceLeases, err)
 		return
 	}
 	for _, l := range list.Items {
-		if !strings.HasPrefix(l.Name, helmv2.ControllerName+"-leader-election") {
+		if !strings.HasPrefix(l.Name, leaseName) {
 			continue
 		}
 		lease := doctor.Lease{Namespace: l.Namespace, Name: l.Name}

@@ -32,6 +32,7 @@ import (
 type Record struct {
 	release.Revision
 	manifest.Side
+	Hooks []view.Hook
 }
 
 // AllSecrets returns the texts that are removed from outputs about the revision: the given values
@@ -51,9 +52,17 @@ func Storage(getter genericclioptions.RESTClientGetter) Stored {
 		if err != nil || live.Release == nil {
 			return nil, err
 		}
-		return &Record{Revision: live.Revision, Side: manifest.Side{
+		record := &Record{Revision: live.Revision, Side: manifest.Side{
 			Manifest: live.Release.Manifest, Values: live.Release.Config, Secrets: redact.LongSecrets(live.Release),
-		}}, nil
+		}}
+		for _, h := range live.Release.Hooks {
+			events := make([]string, 0, len(h.Events))
+			for _, e := range h.Events {
+				events = append(events, e.String())
+			}
+			record.Hooks = append(record.Hooks, view.Hook{Name: h.Name, Kind: h.Kind, Events: strings.Join(events, ", ")})
+		}
+		return record, nil
 	}
 }
 
@@ -77,16 +86,34 @@ func (r *Reader) target(hr *helmv2.HelmRelease) release.Target {
 	return target
 }
 
-// History returns the records of a release. Records that cannot be read have the reason.
-func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Record, error) {
-	if err := Here(hr); err != nil {
+// Revisions returns the number and the status of each stored revision, the newest first.
+func (r *Reader) Revisions(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Record, error) {
+	all, _, err := r.listRecords(ctx, hr)
+	return all, err
+}
+
+// Hooks returns the hooks of the newest revision.
+func (r *Reader) Hooks(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Hook, error) {
+	if err := Here(hr); err != nil || len(hr.Status.History) == 0 {
 		return nil, err
+	}
+	record, err := r.Stored(ctx, r.target(hr), hr.Status.History[0].Version)
+	if err != nil || record == nil {
+		return nil, err
+	}
+	return record.Hooks, nil
+}
+
+// listRecords returns the records of a release without their content, and their metadata.
+func (r *Reader) listRecords(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Record, []metav1.PartialObjectMetadata, error) {
+	if err := Here(hr); err != nil {
+		return nil, nil, err
 	}
 	target := r.target(hr)
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
 	of := client.MatchingLabels{"owner": "helm", "name": target.Name}
 	if err := r.Client.List(ctx, list, client.InNamespace(target.StorageNamespace), of); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int { return versionOf(&b) - versionOf(&a) })
 	all := make([]view.Record, len(list.Items))
@@ -94,12 +121,23 @@ func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Re
 		item := &list.Items[i]
 		all[i] = view.Record{ApprovedBy: item.Annotations[v1alpha1.AnnotationApprovedBy]}
 		all[i].Version, all[i].Status = versionOf(item), helmv2.ReleaseStatus(item.Labels["status"])
+	}
+	return all, list.Items, nil
+}
+
+// History returns the records of a release. Records that cannot be read have the reason.
+func (r *Reader) History(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Record, error) {
+	all, items, err := r.listRecords(ctx, hr)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
 		if i >= maxRevisions {
 			all[i].Unread = fmt.Sprintf("only the %d newest records are read", maxRevisions)
 		}
 	}
 	for i, err := range parallel.Do(ctx, min(len(all), maxRevisions), maxRecords, func(i int) error {
-		r.readRecord(ctx, target, &list.Items[i], &all[i])
+		r.readRecord(ctx, r.target(hr), &items[i], &all[i])
 		return nil
 	}) {
 		if err != nil {

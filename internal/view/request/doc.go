@@ -7,6 +7,7 @@
 // Files, top-down:
 //
 //	operation.go  Operations that run hooks
-//	request.go    Request: reconcile, suspend, resume, roll back, test
+//	plan.go       requests for plans
+//	request.go    Request: reconcile, suspend, resume, roll back, unhold, test
 //	progress.go   Progress: how far a request is
 package request

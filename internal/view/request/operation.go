@@ -48,7 +48,7 @@ func Hook(namespace, name, hook string, now time.Time) *opsv1alpha1.Operation {
 
 // OperationProgress returns how far an Operation is.
 func OperationProgress(op *opsv1alpha1.Operation) Progress {
-	p := Progress{Text: view.OperationText(op)}
+	p := Progress{Text: view.OperationText(op), Unanswered: len(op.Status.Conditions) == 0}
 	switch op.Status.Phase {
 	case opsv1alpha1.PhaseSucceeded:
 		p.Done = true

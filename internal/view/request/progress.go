@@ -26,6 +26,8 @@ type Progress struct {
 	Failed bool
 	// Waits is true if the release waits for something else, and has no effect before. Only if Failed.
 	Waits bool
+	// Unanswered is true if nothing shows that a controller has seen the request.
+	Unanswered bool
 	// Text is one line for users.
 	Text string
 }
@@ -42,7 +44,8 @@ func (r Request) Progress(hr *helmv2.HelmRelease, now time.Time) Progress {
 		if s := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now); s.Active {
 			return waits("%s/%s is suspended: %s.", hr.Namespace, hr.Name, s.Why)
 		}
-		return Progress{Text: "waiting for the controller" + running(hr)}
+		runs := running(hr)
+		return Progress{Text: "waiting for the controller" + runs, Unanswered: runs == ""}
 	}
 	return r.done(hr, now)
 }

@@ -124,6 +124,11 @@ func Rollback(revision int, until time.Time, reason string, now time.Time) Reque
 	return r
 }
 
+// Unhold ends the hold of a rollback.
+func Unhold(now time.Time) Request {
+	return Request{token: Token(now), Remove: []string{helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil, helmv2.AnnotationRollbackReason}, done: stateProgress}
+}
+
 // Test requests one run of the tests of the chart. before is the HelmRelease at that time.
 func Test(before *helmv2.HelmRelease, now time.Time) Request {
 	token := Token(now)

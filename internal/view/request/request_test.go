@@ -71,6 +71,7 @@ func TestProgress(t *testing.T) {
 		{"held", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack True RolledBack held at revision 3"), nil, "done: apps/web: held at revision 3"},
 		{"earlier hold", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack True RolledBack held at revision 2", "Reconciling True Progressing rollback runs"), nil, "waiting for the rollback: rollback runs"},
 		{"refused", Rollback(3, time.Time{}, "", now), releaseWith("RolledBack False RollbackRefused no such revision"), nil, "failed: apps/web: no such revision"},
+		{"unheld", Unhold(now), releaseWith(ready), nil, "done: apps/web is ready: fine"},
 		{"tests wait", Test(before, now), releaseWith(ready, "TestSuccess True TestSucceeded passed"), nil, "waiting until the tests can run"},
 		{"tests of before", Test(tests(before.DeepCopy(), 1), now), tests(releaseWith(ready, "TestSuccess True TestSucceeded passed"), 1), accept, "the tests run"},
 		{"tests passed", Test(tests(before.DeepCopy(), 1), now), tests(releaseWith(ready, "TestSuccess True TestSucceeded passed"), 2), accept, "done: apps/web: passed"},
@@ -159,5 +160,12 @@ func TestApply(t *testing.T) {
 	Rollback(3, time.Time{}, "", now).Apply(hr)
 	if _, stays := hr.Annotations[helmv2.AnnotationRollbackReason]; stays {
 		t.Errorf("after rolling back without a reason: %v", hr.Annotations)
+	}
+	hr.Annotations[helmv2.AnnotationRollbackUntil], hr.Annotations[helmv2.AnnotationRollbackReason] = "a", "b"
+	Unhold(now).Apply(hr)
+	for _, key := range []string{helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil, helmv2.AnnotationRollbackReason} {
+		if _, held := hr.Annotations[key]; held {
+			t.Errorf("after the end of a hold: %v", hr.Annotations)
+		}
 	}
 }
