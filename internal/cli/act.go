@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ import (
 // whose names start with kubectl, such as client-go's default for this executable.
 const fieldOwner = client.FieldOwner("pintle-cli")
 
+// defaultTimeout is the length of time that commands wait for the controller.
+const defaultTimeout = 5 * time.Minute
+
 // wait has the flags of commands that wait.
 type wait struct {
 	wait    bool
@@ -32,20 +36,22 @@ type wait struct {
 
 func (w *wait) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&w.wait, "wait", true, "If true, wait until the request was carried out, and end with exit code 1 if it fails.")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "The length of time to wait before giving up. The request stays.")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultTimeout, "The length of time to wait before giving up. The request stays.")
 }
 
 // actCommand returns a command that changes one HelmRelease and waits.
 func (s *Session) actCommand(cmd *cobra.Command, of func(hr *helmv2.HelmRelease, args []string) (request.Request, error)) *cobra.Command {
 	var w wait
 	w.add(cmd)
-	cmd.ValidArgsFunction = s.completeOne
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = s.completeOne
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := s.connect()
 		if err != nil {
 			return err
 		}
-		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
+		hr, err := c.release(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -64,7 +70,7 @@ func (s *Session) actCommand(cmd *cobra.Command, of func(hr *helmv2.HelmRelease,
 			return err
 		}
 		return s.await(cmd.Context(), w.timeout, func(ctx context.Context) (request.Progress, error) {
-			hr, err := c.reader.Release(ctx, c.namespace, args[0])
+			hr, err := c.reader.Release(ctx, hr.Namespace, hr.Name)
 			if err != nil {
 				return request.Progress{}, err
 			}
@@ -80,11 +86,13 @@ const pollInterval = time.Second
 // await reads until something is done. It prints each new line of progress to the standard error
 // stream, and the result to the standard output. A read that fails is repeated.
 func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ctx context.Context) (request.Progress, error)) error {
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	// The client refuses requests shortly before a deadline, so reads are cancelled instead.
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer time.AfterFunc(timeout, cancel).Stop()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	last := ""
+	last, unanswered := "", false
 	for {
 		p, err := read(limited)
 		switch {
@@ -92,6 +100,8 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 			p.Text = last
 		case err != nil:
 			p.Text = "not read, and repeated: " + err.Error()
+		default:
+			unanswered = p.Unanswered
 		}
 		switch {
 		case p.Waits:
@@ -99,6 +109,8 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 			return &codedError{errFailed, exitWaits}
 		case p.Done && p.Failed:
 			return fmt.Errorf("%s", text.Clean(p.Text))
+		case p.Done && p.Text == "":
+			return nil
 		case p.Done:
 			_, err := fmt.Fprintln(s.Out, text.Clean(p.Text))
 			return err
@@ -111,6 +123,10 @@ func (s *Session) await(ctx context.Context, timeout time.Duration, read func(ct
 		case <-limited.Done():
 			if ctx.Err() != nil {
 				return fmt.Errorf("interrupted; the request stays: %s", text.Clean(last))
+			}
+			if unanswered {
+				none := fmt.Sprintf("No controller answered within %s. Is one running? kubectl pintle doctor", timeout)
+				return errors.New(none)
 			}
 			return fmt.Errorf("timed out after %s; the request stays: %s", timeout, text.Clean(last))
 		}
@@ -182,15 +198,16 @@ func rollbackCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME REVISION",
 		Short: "Roll a release back to a revision, and hold it there",
-		Long: "Rolls a release back to a stored revision, and holds it there: changes of the spec have no effect until the annotation " +
-			"pintle.dev/rollback-to is removed, or its time is over.\n\n" +
+		Long: "Rolls a release back to a stored revision, and holds it there: changes of the spec have no effect until the hold is " +
+			"removed, or its time is over.\n\n" +
 			"Shows what the rollback would change, with the rights of the user: it reads Helm's records and sends dry runs. If data may " +
 			"be lost, or if that cannot be shown, --yes is required. Objects that a policy protects are kept.",
 		Example: "  # Go back to revision 3 until the revert has arrived\n" +
 			"  kubectl pintle rollback web 3 --until 2h --reason 'incident 42'\n\n" +
 			"  # Follow the spec again\n" +
-			"  kubectl annotate helmrelease web pintle.dev/rollback-to-",
-		Args: cobra.ExactArgs(2),
+			"  kubectl pintle unhold web",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.completeWith(revisionsOf),
 	}
 	cmd.Flags().StringVar(&until, "until", "", "When the hold ends: a time in RFC 3339, or a duration such as 2h. Empty means never.")
 	cmd.Flags().StringVar(&reason, "reason", "", "Why the release is held, for other users.")
@@ -213,6 +230,18 @@ func rollbackCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
+func unholdCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "unhold NAME",
+		Short: "Remove the hold of a rollback, and reconcile the release",
+		Long:  "Removes the annotations of a hold. The release follows its spec again: correct the spec first.",
+		Args:  cobra.ExactArgs(1),
+	}
+	return s.actCommand(cmd, func(*helmv2.HelmRelease, []string) (request.Request, error) {
+		return request.Unhold(s.Now()), nil
+	})
+}
+
 // confirmRollback shows what a rollback would change. It returns an error if the revision is not stored,
 // and, without the consent of the user, if data may be lost or the changes cannot be shown.
 func (s *Session) confirmRollback(ctx context.Context, name string, revision int, yes bool) error {
@@ -220,13 +249,13 @@ func (s *Session) confirmRollback(ctx context.Context, name string, revision int
 	if err != nil {
 		return err
 	}
-	hr, err := c.reader.Release(ctx, c.namespace, name)
+	hr, err := c.release(ctx, name)
 	if err != nil {
 		return err
 	}
 	stored, err := c.reader.IsStored(ctx, hr, revision)
 	if err == nil && !stored {
-		return fmt.Errorf("revision %d of %s/%s is not stored, and nothing was requested: see kubectl pintle history %s", revision, hr.Namespace, hr.Name, hr.Name)
+		return c.noRevision(ctx, hr, revision)
 	}
 	var found view.Diff
 	if err == nil {
@@ -242,6 +271,19 @@ func (s *Session) confirmRollback(ctx context.Context, name string, revision int
 		return fmt.Errorf("the rollback would delete %s, and nothing was requested; --yes requests it", strings.Join(lost, ", "))
 	}
 	return nil
+}
+
+// noRevision returns the error for a revision that does not exist. It lists the revisions that do.
+func (c *connection) noRevision(ctx context.Context, hr *helmv2.HelmRelease, revision int) error {
+	exist := fmt.Sprintf("see kubectl pintle history %s -n %s", hr.Name, hr.Namespace)
+	if records, err := c.reader.Revisions(ctx, hr); err == nil && len(records) > 0 {
+		all := make([]string, 0, len(records))
+		for _, r := range records {
+			all = append(all, fmt.Sprintf("%d (%s)", r.Version, r.Status))
+		}
+		exist = "there are " + strings.Join(all, ", ")
+	}
+	return fmt.Errorf("revision %d of %s/%s does not exist, and nothing was requested: %s", revision, hr.Namespace, hr.Name, exist)
 }
 
 // rollbackDiff returns and prints what a rollback would change.

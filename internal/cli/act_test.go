@@ -42,6 +42,7 @@ func TestAct(t *testing.T) {
 			[]string{"suspend web --reason maintenance --until 2h", "reconcile web", "suspend web --until yesterday", "suspend web --until 2026-01-01T00:00:00Z", "suspend web --spec --until 2h"},
 		},
 		"resume": {nil, []string{"resume reports -n finance"}},
+		"unhold": {nil, []string{"unhold web", "unhold missing"}},
 		"rollback": {
 			[]metav1.Condition{{Type: helmv2.ConditionRolledBack, Status: "True", Reason: helmv2.ReasonRolledBack, Message: "held at revision 4 (annotation pintle.dev/rollback-to) until 2026-01-02T17:00:00Z"}},
 			[]string{"rollback web 4 --until 2h", "rollback web 3", "rollback web 3 --yes", "rollback web 40", "rollback web 40 --yes", "rollback web 2", "rollback web 2 --yes", "rollback web four", "rollback web"},
@@ -56,7 +57,7 @@ func TestAct(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, "cluster.yaml")
+			w := historyWorld(t)
 			w.react, w.stored, w.differ = answer(tc.changes...), records, &fakeDiffer{}
 			w.golden(name, tc.commands...)
 		})
@@ -69,6 +70,26 @@ func TestActForbidden(t *testing.T) {
 	w.patch = errors.New("helmreleases.helm.toolkit.fluxcd.io \"web\" is forbidden")
 	if code := w.run("suspend", "web"); code != 1 || !contains(w.err.String(), "is forbidden") {
 		t.Errorf("exit code %d: %s", code, w.err.String())
+	}
+}
+
+// TestUnanswered: if no controller answers, the message says so. If one does, it says what it does.
+func TestUnanswered(t *testing.T) {
+	for reconciling, want := range map[string]string{
+		"":             "error: No controller answered within 8s. Is one running? kubectl pintle doctor\n",
+		"upgrade runs": "error: timed out after 8s; the request stays: waiting for the controller: upgrade runs\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "cluster.yaml")
+			w.react = func(hr *helmv2.HelmRelease) {
+				if reconciling != "" {
+					apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{Type: helmv2.ConditionReconciling, Status: "True", Reason: "Progressing", Message: reconciling})
+				}
+			}
+			if code := w.run("reconcile", "web", "--timeout", "8s"); code != 1 || !contains(w.err.String(), want) {
+				t.Errorf("exit code %d: %s", code, w.err.String())
+			}
+		})
 	}
 }
 

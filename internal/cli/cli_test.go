@@ -17,6 +17,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
@@ -109,6 +110,7 @@ func (w *world) start() {
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(w.objects...).WithStatusSubresource().
 		WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
+		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		WithInterceptorFuncs(interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				if err := forbidden(list); err != nil {
@@ -119,6 +121,9 @@ func (w *world) start() {
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 				if err := forbidden(object); err != nil {
 					return err
+				}
+				if _, limited := ctx.Deadline(); limited {
+					return errors.New("the rate limiter of a client refuses requests shortly before a deadline")
 				}
 				if w.unread != nil {
 					if err := w.unread(); err != nil {

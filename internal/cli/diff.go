@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -54,18 +55,21 @@ func diffCommand(s *Session) *cobra.Command {
 			"  # Compare live objects with revision 3, or with the newest one\n" +
 			"  kubectl pintle diff web --revision 3\n" +
 			"  kubectl pintle diff web --drift\n\n" +
-			"  # Show what a HelmRelease of a pull request would change, with a chart that is not published yet\n" +
+			"  # Show what all HelmReleases of a pull request would change\n" +
+			"  kustomize build apps | kubectl pintle diff -f -\n\n" +
+			"  # The same with a chart that is not published yet\n" +
 			"  kubectl pintle diff -f release.yaml --chart web-1.4.0.tgz",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeOne,
 	}
 	cmd.Flags().IntVar(&d.revision, "revision", 0, "Compare live objects with this stored revision.")
 	cmd.Flags().BoolVar(&d.drift, "drift", false, "Compare live objects with the newest revision, as the detection of drift does.")
-	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with a HelmRelease, or - for the standard input. NAME selects one of several.")
+	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with HelmReleases, or - for the standard input. NAME selects one of several.")
 	cmd.Flags().StringVar(&d.archive, "chart", "", "An archive of a chart, in place of the artifact of the source.")
 	cmd.Flags().BoolVar(&d.asMe, "as-me", false, "Let templates look objects up with your own rights, and not with those of the release. The author of the chart may show them to others.")
 	cmd.Flags().StringArrayVar(&d.override, "override-manager", nil, "A field manager whose fields the controller takes over, as in the flag of the controller. Can be repeated.")
 	cmd.Flags().StringVar(&d.account, "default-service-account", "", "The ServiceAccount of a release without spec.serviceAccountName, as in the flag of the controller.")
+	s.completeRevision(cmd, "revision")
 	s.showCommand(cmd, d.show)
 	args, run := cmd.Args, cmd.RunE
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asError(err) })
@@ -118,61 +122,107 @@ func (d *diffing) check(args []string) error {
 	return nil
 }
 
-// errRefused is the error of a diff with problems, which have been printed.
+// errRefused is the error of diffs with problems, which have been printed.
 var errRefused = &codedError{error: errFailed, code: exitError}
 
 func (d *diffing) show(ctx context.Context, c *connection, args []string) error {
 	if err := d.check(args); err != nil {
 		return err
 	}
-	found, err := d.diff(ctx, c, args)
-	if err != nil {
-		return err
+	all, failed := d.diff(ctx, c, args)
+	if len(all) == 0 {
+		return failed
 	}
-	if err := d.print(found, func(w io.Writer, style text.Style) error { return text.Diff(w, found, style) }); err != nil {
-		return err
+	var shown any = items[view.Diff]{all}
+	if len(all) == 1 && failed == nil {
+		shown = all[0]
 	}
+	err := d.print(shown, func(w io.Writer, style text.Style) error {
+		for i, found := range all {
+			if i > 0 {
+				if _, err := fmt.Fprintln(w, "\n---"); err != nil {
+					return err
+				}
+			}
+			if err := text.Diff(w, found, style); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	switch {
-	case len(found.Problems) > 0:
+	case err != nil:
+		return err
+	case failed != nil:
+		return failed
+	case slices.ContainsFunc(all, func(found view.Diff) bool { return len(found.Problems) > 0 }):
 		return errRefused
-	case found.Differs():
+	case slices.ContainsFunc(all, func(found view.Diff) bool { return found.Differs() }):
 		return errFailed
 	}
 	return nil
 }
 
-// diff computes the diff that the flags choose.
-func (d *diffing) diff(ctx context.Context, c *connection, args []string) (view.Diff, error) {
+// diff computes the diffs that the flags choose: of each HelmRelease of a file, or of one. If one
+// of several cannot be compared, the error has been printed.
+func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]view.Diff, error) {
 	var archive diff.Archive
 	q := diff.Query{Reader: c}
 	if d.archive != "" {
 		var err error
 		if archive, err = os.ReadFile(d.archive); err != nil {
-			return view.Diff{}, err
+			return nil, err
 		}
 		q.Artifact = archive.Artifact(filepath.Base(d.archive))
 	}
 	dryRun, stop, err := d.connectDiffer(c, &q, archive)
 	if err != nil {
-		return view.Diff{}, err
+		return nil, err
 	}
 	defer stop()
-	if d.file != "" {
-		given, err := d.given(c, args)
+	if d.file == "" {
+		if q.Release, err = c.release(ctx, args[0]); err != nil {
+			return nil, err
+		}
+		found, err := d.ofRelease(ctx, c, q)
 		if err != nil {
-			return view.Diff{}, err
+			return nil, err
 		}
-		if q.Release, err = diff.Propose(ctx, dryRun, given); err != nil {
-			return view.Diff{}, err
-		}
-		if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
-			return view.Diff{}, err
-		}
-		return d.differ.Proposed(ctx, q)
+		return []view.Diff{found}, nil
 	}
-	if q.Release, err = c.reader.Release(ctx, c.namespace, args[0]); err != nil {
-		return view.Diff{}, err
+	given, err := d.given(c, args)
+	if err != nil {
+		return nil, err
 	}
+	var all []view.Diff
+	var failed error
+	for _, hr := range given {
+		switch found, err := d.ofFile(ctx, c, q, dryRun, hr); {
+		case err == nil:
+			all = append(all, found)
+		case len(given) == 1:
+			return nil, err
+		default:
+			_, _ = fmt.Fprintf(d.ErrOut, "error: %s: %s\n", client.ObjectKeyFromObject(hr), text.Clean(err.Error()))
+			failed = errRefused
+		}
+	}
+	return all, failed
+}
+
+// ofFile computes the diff of a HelmRelease of a file.
+func (d *diffing) ofFile(ctx context.Context, c *connection, q diff.Query, dryRun client.Client, hr *helmv2.HelmRelease) (found view.Diff, err error) {
+	if q.Release, err = diff.Propose(ctx, dryRun, hr); err != nil {
+		return found, err
+	}
+	if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
+		return found, err
+	}
+	return d.differ.Proposed(ctx, q)
+}
+
+// ofRelease computes the diff of a HelmRelease of the cluster.
+func (d *diffing) ofRelease(ctx context.Context, c *connection, q diff.Query) (found view.Diff, err error) {
 	switch {
 	case d.revision != 0:
 		return d.differ.Revision(ctx, q, d.revision)
@@ -180,7 +230,7 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) (view.
 		return d.differ.Drift(ctx, q)
 	}
 	if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
-		return view.Diff{}, err
+		return found, err
 	}
 	return d.differ.Desired(ctx, q)
 }
@@ -238,8 +288,8 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	return dryRun, func() { tunnel.Close(); pool.Close() }, nil
 }
 
-// given returns the HelmRelease of the file.
-func (d *diffing) given(c *connection, args []string) (*helmv2.HelmRelease, error) {
+// given returns the HelmReleases of the file.
+func (d *diffing) given(c *connection, args []string) ([]*helmv2.HelmRelease, error) {
 	in := d.In
 	file := "the standard input"
 	if d.file != "-" {
@@ -253,19 +303,26 @@ func (d *diffing) given(c *connection, args []string) (*helmv2.HelmRelease, erro
 	}
 	name := ""
 	if len(args) > 0 {
-		name = args[0]
+		var err error
+		if name, err = releaseName(args[0]); err != nil {
+			return nil, err
+		}
 	}
 	all, err := helmReleases(in, name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", file, err)
+	case len(all) == 0:
+		return nil, fmt.Errorf("%s has no HelmRelease %s", file, cmp.Or(name, "of "+helmv2.GroupVersion.String()))
+	case len(all) > 1 && d.archive != "":
+		return nil, fmt.Errorf("%s has %d HelmReleases, and --chart is the chart of one: NAME selects one", file, len(all))
 	}
-	if len(all) != 1 {
-		return nil, fmt.Errorf("%s has %d HelmReleases of %s, and exactly one is needed: NAME selects one", file, len(all), helmv2.GroupVersion)
+	for _, hr := range all {
+		if hr.Namespace == "" {
+			hr.Namespace = c.namespace
+		}
 	}
-	if all[0].Namespace == "" {
-		all[0].Namespace = c.namespace
-	}
-	return all[0], nil
+	return all, nil
 }
 
 // helmReleases returns the HelmReleases with a name, or all if it is empty.

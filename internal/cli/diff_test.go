@@ -26,6 +26,8 @@ type fakeDiffer struct {
 	err     error
 	queries []string
 	lookups diff.Lookups
+	// proposed replaces the diffs of HelmReleases in files.
+	proposed func(hr string) (view.Diff, error)
 }
 
 func (f *fakeDiffer) record(kind string, q diff.Query) {
@@ -49,6 +51,9 @@ func (f *fakeDiffer) Desired(_ context.Context, q diff.Query) (view.Diff, error)
 
 func (f *fakeDiffer) Proposed(_ context.Context, q diff.Query) (view.Diff, error) {
 	f.record("proposed", q)
+	if f.proposed != nil {
+		return f.proposed(client.ObjectKeyFromObject(q.Release).String())
+	}
 	d := upgraded()
 	d.Namespace, d.Name = q.Release.Namespace, q.Release.Name
 	return d, f.err
@@ -187,13 +192,36 @@ func TestDiffFile(t *testing.T) {
 	}
 }
 
+// TestDiffFiles: all HelmReleases of a file are compared. The exit code is the worst one.
+func TestDiffFiles(t *testing.T) {
+	w, f := diffWorld(t, view.Diff{})
+	f.proposed = func(hr string) (view.Diff, error) {
+		switch hr {
+		case "apps/web":
+			return view.Diff{Namespace: "apps", Name: "web", Unchanged: 4}, nil
+		case "other/fresh":
+			return view.Diff{Namespace: "other", Name: "fresh", Action: "Install", Why: "no release", Unchanged: 1}, nil
+		}
+		return view.Diff{}, errors.New("unexpected " + hr)
+	}
+	w.golden("diff-files", "diff -f testdata/diff/two.yaml", "diff -f testdata/diff/two.yaml -o json", "diff hr/web -f testdata/diff/two.yaml")
+	f.expectQueries(t, "proposed apps/web uid web-uid", "proposed other/fresh", "proposed apps/web uid web-uid", "proposed other/fresh", "proposed apps/web uid web-uid")
+	f.proposed = func(hr string) (view.Diff, error) {
+		if hr == "other/fresh" {
+			return view.Diff{}, errors.New("the chart cannot be fetched")
+		}
+		return view.Diff{Namespace: "apps", Name: "web", Unchanged: 4}, nil
+	}
+	w.golden("diff-files-failed", "diff -f testdata/diff/two.yaml")
+}
+
 // TestDiffErrors: nothing is compared if it is not clear what.
 func TestDiffErrors(t *testing.T) {
 	w, f := diffWorld(t, upgraded())
 	w.golden("diff-errors",
 		"diff", "diff web shop", "diff web --drift --revision 3", "diff web --revision 3 -f testdata/diff/release.yaml", "diff web --drift --chart web.tgz",
 		"diff web --unknown", "diff web --revision x", "diff web --revision -1", "diff web -o xml", "diff missing", "diff web --chart testdata/diff/missing.tgz",
-		"diff -f testdata/diff/missing.yaml", "diff -f testdata/diff/two.yaml", "diff other -f testdata/diff/two.yaml", "diff -f testdata/diff/unknown.yaml", "diff -f -")
+		"diff -f testdata/diff/missing.yaml", "diff -f testdata/diff/two.yaml --chart testdata/diff/web-1.4.0.tgz", "diff other -f testdata/diff/two.yaml", "diff -f testdata/diff/unknown.yaml", "diff -f -")
 	f.expectQueries(t)
 }
 

@@ -14,8 +14,11 @@
 //	tree.go    tree
 //	plan.go    plan, approve, reject
 //	doctor.go  doctor
-//	act.go     reconcile, suspend, resume, rollback, test
+//	act.go     reconcile, suspend, resume, rollback, unhold, test
 //	get.go     get
+//	lists.go   operations, plans, policies
+//	complete.go completion of arguments
+//	names.go   arguments that name releases, and similar names
 //	why.go     why
 //	watch.go   get --watch
 //	logs.go    logs of the Pods of an Operation

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/doctor"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
+
+// warnUnlessRunning prints that no controller runs. What commands show may be out of date then.
+func (s *Session) warnUnlessRunning(ctx context.Context, c *connection) {
+	if !c.reader.Leads(ctx) {
+		_, _ = fmt.Fprintln(s.ErrOut, "No controller runs, so this may be out of date: kubectl pintle doctor")
+	}
+}
 
 func doctorCommand(s *Session) *cobra.Command {
 	var account string

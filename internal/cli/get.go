@@ -19,14 +19,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
-// releaseList is the output of get as JSON and YAML.
-type releaseList struct {
-	Items []view.Release `json:"items"`
-}
-
 func getCommand(s *Session) *cobra.Command {
-	var watch, noHeaders bool
-	var selector string
+	var watch bool
+	var flags listFlags
 	var states []string
 	cmd := &cobra.Command{
 		Use:   "get [NAME...]",
@@ -41,52 +36,59 @@ func getCommand(s *Session) *cobra.Command {
 			"  kubectl pintle get -A --state Stalled,Failing",
 		ValidArgsFunction: s.completeReleases,
 	}
-	s.addAllNamespaces(cmd)
+	s.addListFlags(cmd, &flags)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After listing/getting the requested object, watch for changes.")
-	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "Print no header.")
-	cmd.Flags().StringVarP(&selector, "selector", "l", "", "Label selector of HelmReleases, such as team=shop.")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "States to list, separated by commas.")
-	return s.showCommand(cmd, func(ctx context.Context, c *connection, names []string) error {
+	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
 		wanted, err := parseStates(states)
 		if err != nil {
 			return err
 		}
-		labelled, err := labels.Parse(selector)
+		labelled, err := flags.labels()
 		if err != nil {
-			return fmt.Errorf("--selector: %w", err)
+			return err
 		}
 		switch {
 		case watch && (s.out == outputJSON || s.out == outputYAML):
 			return errors.New("--watch needs the output table or wide")
-		case watch && (selector != "" || len(wanted) > 0):
+		case watch && (flags.selector != "" || len(wanted) > 0):
 			return errors.New("--watch cannot be used with --selector or --state")
+		case len(args) > 0 && flags.selector != "":
+			return errors.New("NAME cannot be used with --selector")
+		}
+		names := make([]string, len(args))
+		for i, arg := range args {
+			if names[i], err = releaseName(arg); err != nil {
+				return err
+			}
 		}
 		list, err := c.reader.Releases(ctx, c.namespace)
 		if err != nil {
 			return err
 		}
 		list.Items = slices.DeleteFunc(list.Items, func(hr helmv2.HelmRelease) bool { return !labelled.Matches(labels.Set(hr.Labels)) })
-		all, err := withNames(view.Releases(list.Items, s.Now()), names)
+		all, err := c.withNames(ctx, view.Releases(list.Items, s.Now()), names)
 		if err != nil {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(r view.Release) bool { return len(wanted) > 0 && !slices.Contains(wanted, r.State) })
-		style := s.style()
-		style.NoHeaders = noHeaders
-		rows := text.NewReleases(style)
-		switch {
-		case len(all) == 0 && !watch:
-			return s.none(c.namespace)
+		rows := text.NewReleases(s.listStyle(flags))
+		if len(all) > 0 || watch {
+			err = s.print(items[view.Release]{all}, func(w io.Writer, _ text.Style) error { return rows.Print(w, all...) })
+		} else {
+			err = printNone[view.Release](s, c, "HelmReleases")
 		}
-		err = s.print(releaseList{all}, func(w io.Writer, _ text.Style) error { return rows.Print(w, all...) })
-		if err != nil || !watch {
+		if err != nil {
 			return err
+		}
+		s.warnUnlessRunning(ctx, c)
+		if !watch {
+			return nil
 		}
 		return s.watch(ctx, c, list, names, rows)
 	})
 }
 
-// parseStates returns states by their names, which may be in lower case.
 func parseStates(names []string) ([]view.State, error) {
 	var all []view.State
 	for _, name := range names {
@@ -99,21 +101,8 @@ func parseStates(names []string) ([]view.State, error) {
 	return all, nil
 }
 
-// none prints that there are no releases, as kubectl does.
-func (s *Session) none(namespace string) error {
-	if s.out == outputJSON || s.out == outputYAML {
-		return s.print(releaseList{[]view.Release{}}, nil)
-	}
-	where := ""
-	if namespace != "" {
-		where = fmt.Sprintf(" in %s namespace", namespace)
-	}
-	_, err := fmt.Fprintf(s.ErrOut, "No HelmReleases found%s.\n", where)
-	return err
-}
-
 // withNames returns the views with some names, all without names.
-func withNames(all []view.Release, names []string) ([]view.Release, error) {
+func (c *connection) withNames(ctx context.Context, all []view.Release, names []string) ([]view.Release, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -128,30 +117,8 @@ func withNames(all []view.Release, names []string) ([]view.Release, error) {
 	}
 	for _, name := range names {
 		if !found[name] {
-			return nil, fmt.Errorf("helmreleases.%s %q not found", helmv2.Group, name)
+			return nil, c.missing(ctx, releaseKind, name)
 		}
 	}
 	return some, nil
-}
-
-// completeReleases returns the names of HelmReleases for the shell.
-func (s *Session) completeReleases(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return s.releaseNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
-}
-
-// releaseNames returns the names of HelmReleases; none if they cannot be read.
-func (s *Session) releaseNames(ctx context.Context) []string {
-	c, err := s.connect()
-	if err != nil {
-		return nil
-	}
-	list, err := c.reader.Releases(ctx, c.namespace)
-	if err != nil {
-		return nil
-	}
-	names := make([]string, 0, len(list.Items))
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
-	}
-	return names
 }

@@ -5,10 +5,13 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -22,9 +25,33 @@ func TestGet(t *testing.T) {
 func TestGetErrors(t *testing.T) {
 	w := newWorld(t, "cluster.yaml")
 	w.golden("get-errors", "get -n nothing", "get -n nothing -o json", "get missing -n apps", "get -o xml", "get -w -o json -n apps",
-		"get --state Broken", "get -l a=(", "get -w --state Failing")
+		"get --state Broken", "get -l a=(", "get -w --state Failing", "get web -l a=b")
 	w.forbidden["HelmRelease"] = true
 	w.golden("get-forbidden", "get -A")
+}
+
+// TestNoController: lists and explanations say that no controller runs, unless that is not known.
+func TestNoController(t *testing.T) {
+	for name, tc := range map[string]struct {
+		without, forbidden string
+		want               bool
+	}{
+		"Leads":       {"", "", false},
+		"NoLease":     {"Lease", "", true},
+		"Unknown":     {"Lease", "Lease", false},
+		"UnknownMore": {"Lease", "Deployment", false},
+		"LeaseKnown":  {"Deployment", "", false},
+	} {
+		w := newWorld(t, "cluster.yaml")
+		w.objects = slices.DeleteFunc(w.objects, func(o client.Object) bool { return strings.HasSuffix(fmt.Sprintf("%T", o), "."+tc.without) })
+		w.forbidden[tc.forbidden] = true
+		for _, command := range []string{"get", "why web", "get web -o json"} {
+			w.run(strings.Fields(command)...)
+			if got := contains(w.err.String(), "No controller runs"); got != tc.want || contains(w.out.String(), "No controller") {
+				t.Errorf("%s, %s: %s", name, command, w.err.String())
+			}
+		}
+	}
 }
 
 // TestColors: colours are only for terminals, and not with NO_COLOR.

@@ -17,16 +17,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 )
 
-// revisionList and differenceList are the output of history as JSON and YAML.
-type (
-	revisionList struct {
-		Items []view.Revision `json:"items"`
-	}
-	differenceList struct {
-		Items []manifest.Difference `json:"items"`
-	}
-)
-
 func historyCommand(s *Session) *cobra.Command {
 	var sides []string
 	cmd := &cobra.Command{
@@ -42,6 +32,14 @@ func historyCommand(s *Session) *cobra.Command {
 		Args: cobra.RangeArgs(1, 2),
 	}
 	cmd.Flags().StringSliceVar(&sides, "diff", nil, "Compare two revisions: --diff A B, or --diff A,B.")
+	s.completeRevision(cmd, "diff")
+	second := s.completeWith(revisionsOf)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if cmd.Flags().Changed("diff") {
+			return second(cmd, args, prefix)
+		}
+		return s.completeOne(cmd, args, prefix)
+	}
 	return s.showReleaseCommand(cmd, func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, args []string) error {
 		if cmd.Flags().Changed("diff") {
 			return s.compare(ctx, c, hr, append(sides, args[1:]...))
@@ -58,7 +56,7 @@ func historyCommand(s *Session) *cobra.Command {
 			_, err := fmt.Fprintf(s.ErrOut, "No revisions found for %s/%s.\n", hr.Namespace, hr.Name)
 			return err
 		}
-		return s.print(revisionList{all}, func(w io.Writer, style text.Style) error { return text.History(w, all, style) })
+		return s.print(items[view.Revision]{all}, func(w io.Writer, style text.Style) error { return text.History(w, all, style) })
 	})
 }
 
@@ -73,7 +71,7 @@ func (s *Session) compare(ctx context.Context, c *connection, hr *helmv2.HelmRel
 		return err
 	}
 	all := manifest.Compare(a, b)
-	return s.print(differenceList{all}, func(w io.Writer, style text.Style) error { return text.Differences(w, all, style) })
+	return s.print(items[manifest.Difference]{all}, func(w io.Writer, style text.Style) error { return text.Differences(w, all, style) })
 }
 
 // revisions parses the value of --diff.

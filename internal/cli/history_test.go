@@ -14,6 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/manifest"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -56,7 +57,7 @@ func records(_ context.Context, _ release.Target, version int) (*read.Record, er
 	if version == 3 {
 		kind = "Service"
 	}
-	return &read.Record{Revision: r, Side: manifest.Side{
+	return &read.Record{Revision: r, Hooks: []view.Hook{{Name: "web-migrate", Kind: "Job", Events: "pre-upgrade"}}, Side: manifest.Side{
 		Manifest: fmt.Sprintf(storedText, token, version, version, token, kind),
 		Values:   map[string]any{"replicas": version, "database": map[string]any{"password": fmt.Sprintf("password of %d", version)}},
 		Secrets:  []string{token},

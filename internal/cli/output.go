@@ -56,9 +56,11 @@ func (s *Session) showCommand(cmd *cobra.Command, show func(ctx context.Context,
 
 // showReleaseCommand completes one that shows the HelmRelease of its first argument.
 func (s *Session) showReleaseCommand(cmd *cobra.Command, show func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, args []string) error) *cobra.Command {
-	cmd.ValidArgsFunction = s.completeOne
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = s.completeOne
+	}
 	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
-		hr, err := c.reader.Release(ctx, c.namespace, args[0])
+		hr, err := c.release(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/cli/text"
 	"github.com/pintle-dev/pintle/internal/view"
+	"github.com/pintle-dev/pintle/internal/view/request"
 )
 
 func planCommand(s *Session) *cobra.Command {
@@ -24,14 +27,24 @@ func planCommand(s *Session) *cobra.Command {
 		Use:   "plan NAME",
 		Short: "Show what the next action of a release would change",
 		Long: "Shows the ReleasePlan of a HelmRelease: objects, fields, images, keys of values and hooks. It has no values of Secrets.\n\n" +
-			"A plan exists while a change waits for approval, and if one is requested with the annotation pintle.dev/plan.",
-		Example: "  # Request a plan, and show it\n" +
-			"  kubectl annotate helmrelease web --overwrite pintle.dev/plan=\"$(date -Iseconds)\"\n" +
-			"  kubectl pintle plan web",
+			"A plan exists while a change waits for approval. --request requests one, with the annotation pintle.dev/plan, and waits for it. " +
+			"It changes nothing else, and the release may be suspended.",
+		Example: "  # Show the plan that waits for approval\n" +
+			"  kubectl pintle plan web\n\n" +
+			"  # Request a plan of what the next action would change, and show it\n" +
+			"  kubectl pintle plan web --request",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.completeOne,
 	}
+	requested, timeout := false, time.Duration(0)
+	cmd.Flags().BoolVar(&requested, "request", false, "Request a plan, and wait for it.")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultTimeout, "The length of time to wait for a requested plan. The request stays.")
 	return s.showCommand(cmd, func(ctx context.Context, c *connection, args []string) error {
+		if requested {
+			if err := s.requestPlan(ctx, c, args[0], timeout); err != nil {
+				return err
+			}
+		}
 		plan, err := c.plan(ctx, args[0])
 		if err != nil {
 			return err
@@ -42,9 +55,50 @@ func planCommand(s *Session) *cobra.Command {
 }
 
 // plan returns the plan of a release.
-func (c *connection) plan(ctx context.Context, name string) (*v1alpha1.ReleasePlan, error) {
+// plan returns the plan of the HelmRelease that an argument names.
+func (c *connection) plan(ctx context.Context, arg string) (*v1alpha1.ReleasePlan, error) {
+	name, err := releaseName(arg)
+	if err != nil {
+		return nil, err
+	}
 	plan := &v1alpha1.ReleasePlan{}
-	return plan, c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, plan)
+	if err = c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, plan); !apierrors.IsNotFound(err) {
+		return plan, err
+	}
+	hr, err := c.release(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s/%s has no plan. Request one: kubectl pintle plan %[2]s -n %[1]s --request", hr.Namespace, hr.Name)
+}
+
+// requestPlan requests a plan, and waits until it is computed.
+func (s *Session) requestPlan(ctx context.Context, c *connection, arg string, timeout time.Duration) error {
+	hr, err := c.release(ctx, arg)
+	if err != nil {
+		return err
+	}
+	key, plan := client.ObjectKeyFromObject(hr), &v1alpha1.ReleasePlan{}
+	// Without the CRD or the right to read plans, no answer would be seen.
+	if err := c.Get(ctx, key, plan); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	token, changed := request.Token(s.Now()), hr.DeepCopy()
+	request.ApplyPlan(changed, token)
+	if err := c.Patch(ctx, changed, client.MergeFrom(hr), fieldOwner); err != nil {
+		return err
+	}
+	return s.await(ctx, timeout, func(ctx context.Context) (request.Progress, error) {
+		hr, err := c.reader.Release(ctx, key.Namespace, key.Name)
+		if err != nil {
+			return request.Progress{}, err
+		}
+		plan := &v1alpha1.ReleasePlan{}
+		if err := c.Get(ctx, key, plan); client.IgnoreNotFound(err) != nil {
+			return request.Progress{}, err
+		}
+		return request.PlanProgress(hr, plan, token, s.Now()), nil
+	})
 }
 
 func approveCommand(s *Session) *cobra.Command {

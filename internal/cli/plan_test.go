@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 func planWorld(t *testing.T) *world {
@@ -32,6 +34,41 @@ func (w *world) plan(name string) v1alpha1.ReleasePlanSpec {
 
 func TestPlan(t *testing.T) {
 	planWorld(t).golden("plan", "plan billing -n finance", "plan refused -n finance", "plan new -n finance", "plan missing -n finance", "plan billing -n finance -o yaml")
+}
+
+// TestPlanRequest: a plan is requested with a token of its own, and shown when it is computed for it.
+func TestPlanRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := planWorld(t)
+		w.objects = append(w.objects, newWorld(t, "cluster.yaml").objects...)
+		w.start()
+		reads, token := 0, ""
+		w.react = func(hr *helmv2.HelmRelease) {
+			if hr.Name != "billing" {
+				return
+			}
+			reads++
+			if token = hr.Annotations[v1alpha1.AnnotationPlan]; token == "" || reads < 4 {
+				return
+			}
+			plan := &v1alpha1.ReleasePlan{}
+			if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(hr), plan); err != nil {
+				t.Fatal(err)
+			}
+			plan.Status.LastHandledPlanAt, plan.Status.Warnings = token, nil
+			if err := w.client.Update(t.Context(), plan); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.golden("plan-request", "plan hr/billing -n finance --request")
+		if reads != 4 || token != "2026-01-02T15:00:00Z" {
+			t.Errorf("%d reads, token %q", reads, token)
+		}
+		w.react = nil
+		w.golden("plan-unanswered", "plan reports -n finance", "plan reports -n finance --request --timeout 8s", "plan cart -n apps --request --timeout 8s")
+		w.forbidden["ReleasePlan"] = true
+		w.golden("plan-forbidden", "plan reports -n finance --request")
+	})
 }
 
 // TestApprove: an approval names the digest and the user, and a rejection takes precedence.

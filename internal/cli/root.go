@@ -42,8 +42,9 @@ func Command(s *Session) *cobra.Command {
 	root.SetErr(s.ErrOut)
 	root.SetIn(s.In)
 	root.AddCommand(
-		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), testCommand(s),
+		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), unholdCommand(s), testCommand(s),
 		runCommand(s), historyCommand(s), diffCommand(s), valuesCommand(s), treeCommand(s),
+		operationsCommand(s), plansCommand(s), policiesCommand(s),
 		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s), versionCommand(s),
 	)
 	return root

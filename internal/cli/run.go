@@ -31,13 +31,8 @@ func runCommand(s *Session) *cobra.Command {
 			"  kubectl pintle run web web-migrate\n\n" +
 			"  # Run all hooks of an event\n" +
 			"  kubectl pintle run web pre-upgrade",
-		Args: cobra.ExactArgs(2),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 1 {
-				return request.HookEvents(), cobra.ShellCompDirectiveNoFileComp
-			}
-			return s.completeOne(cmd, args, prefix)
-		},
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.completeWith(hooksOf),
 	}
 	w.add(cmd)
 	cmd.Flags().StringVar(&kind, "type", string(opsv1alpha1.TypeRunCommand), "Type of the Operation, for users and dashboards.")
@@ -46,7 +41,7 @@ func runCommand(s *Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		hr, err := c.reader.Release(cmd.Context(), c.namespace, args[0])
+		hr, err := c.release(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}

@@ -36,11 +36,15 @@ func whyCommand(s *Session) *cobra.Command {
 		if watch && (s.out == outputJSON || s.out == outputYAML) {
 			return errors.New("--watch needs the output table or wide")
 		}
+		name, err := releaseName(args[0])
+		if err != nil {
+			return err
+		}
 		var shown string
 		for {
-			facts, err := c.reader.Why(ctx, c.namespace, args[0])
+			facts, err := c.reader.Why(ctx, c.namespace, name)
 			if err != nil {
-				return err
+				return c.suggest(ctx, releaseKind, name, err)
 			}
 			w := view.Explain(facts)
 			if now := progressOf(w); now != shown {
@@ -49,9 +53,13 @@ func whyCommand(s *Session) *cobra.Command {
 						return err
 					}
 				}
+				first := shown == ""
 				shown = now
 				if err := s.print(w, func(out io.Writer, style text.Style) error { return text.Why(out, w, style) }); err != nil {
 					return err
+				}
+				if first {
+					s.warnUnlessRunning(ctx, c)
 				}
 			}
 			if !watch || w.Running == nil && w.Release.State != view.Progressing && w.Release.State != view.Deleting {
@@ -73,12 +81,4 @@ func progressOf(w view.Why) string {
 		progress += fmt.Sprintf("\n%d %v", w.Running.Objects, w.Running.Unready)
 	}
 	return progress
-}
-
-// completeOne completes the name of one HelmRelease.
-func (s *Session) completeOne(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return s.releaseNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 }

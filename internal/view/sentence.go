@@ -79,7 +79,7 @@ func commands(r Release) []string {
 	case Suspended:
 		return []string{"kubectl pintle resume " + name}
 	case Held:
-		return []string{"kubectl annotate helmrelease " + name + " " + helmv2.AnnotationRollbackTo + "-"}
+		return []string{"kubectl pintle unhold " + name}
 	case Stalled:
 		return []string{"kubectl pintle reconcile " + name + " --reset"}
 	case Rejected:

@@ -70,6 +70,11 @@ func TestExplainShowsConditions(t *testing.T) {
 				said(helmv2.ConditionReady, "False", helmv2.ReasonRejected, "rejected by jane"), said(helmv2.ConditionStalled, "True", helmv2.ReasonRejected, "rejected by jane"),
 			}
 		}, "rejected by jane", []string{"kubectl pintle plan " + web}},
+		"held": {func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{
+				said(helmv2.ConditionReady, "Unknown", helmv2.ReasonRolledBack, "held"), said(helmv2.ConditionRolledBack, "True", helmv2.ReasonRolledBack, "held"),
+			}
+		}, "held", []string{"kubectl pintle unhold " + web}},
 		"new": {func(hr *helmv2.HelmRelease) { hr.Status.Conditions = nil }, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

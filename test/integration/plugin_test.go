@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
-	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli"
 )
@@ -92,7 +90,7 @@ func TestPlugin(t *testing.T) {
 		t.Errorf("a suspended release has handled request %q, and Ready is %+v", hr.Status.LastHandledReconcileAt, ready)
 	}
 	w.expectPlugin(k, 0, "resume app", "/app is ready: ")
-	w.expectPlugin(k, 1, "rollback app 40", "40")
+	w.expectPlugin(k, 1, "rollback app 40", "revision 40 of ", "does not exist, and nothing was requested: there are 3 (deployed), 2 (superseded), 1 (superseded)")
 	w.expectPlugin(k, 0, "rollback app 1 --until 1h --reason revert", "1", "revert")
 	if got := w.message("app"); got != "one" {
 		t.Errorf("after the rollback, the message is %q", got)
@@ -100,22 +98,21 @@ func TestPlugin(t *testing.T) {
 	w.expectPlugin(k, 0, "get", "Held", "end of the hold at revision 1 (revert)")
 	w.expectPlugin(k, 3, "reconcile app", "/app is held at revision 1 (revert)")
 	w.quiet(hr)
-	w.annotate(hr, "pintle.dev/rollback-to", "", "pintle.dev/rollback-until", "", "pintle.dev/rollback-reason", "")
-	w.untilReady(hr)
+	w.expectPlugin(k, 0, "unhold hr/app", "/app is ready: ")
 	w.expectPlugin(k, 0, "test app", "/app: ")
 
 	w.expectPlugin(k, 0, "history app", "5          deployed     note@1.0.0", "rollback to 1 on request", "superseded", "1.0.0@sha256:")
 	w.expectPlugin(k, 0, "history app --diff 1 2", "ConfigMap app (v1): changed", "-  message: one", "+  message: two", "values: changed")
 	w.expectPlugin(k, 0, "values app --provenance", "message   inline   \"two\"")
 	w.expectPlugin(k, 0, "tree app", "ConfigMap "+w.namespace+"/app", "Ready")
-	w.expectPlugin(k, 1, "plan app", "not found")
-	w.annotate(hr, "pintle.dev/plan", "now")
-	w.until(hr, "a plan", func(hr *helmv2.HelmRelease) bool {
-		plan := &v1alpha1.ReleasePlan{}
-		err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), plan)
-		return err == nil && apimeta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionApproved)
-	})
+	w.expectPlugin(k, 1, "plan app", "/app has no plan")
+	w.expectPlugin(k, 0, "plan app --request", "Upgrade of "+w.namespace+"/app")
 	w.expectPlugin(k, 0, "plan app", "Upgrade of "+w.namespace+"/app", "No policy requires an approval.")
+	w.expectPlugin(k, 0, "plans", "app    NotRequired   Upgrade   note@1.0.0")
+	w.expectPlugin(k, 0, "policies")
+	w.expectPlugin(k, 0, "operations", "No Operations found")
+	w.expectPlugin(k, 1, "why ap", "Did you mean app?")
+	w.expectPlugin(k, 1, "why app --namespace default", "HelmRelease app not found in namespace default. There is one in namespace")
 	w.expectPlugin(k, 1, "approve app --digest sha256:old", "nothing was approved")
 	w.expectPlugin(k, 1, "approve app", "Approve this plan?", "nothing was approved")
 	w.expectPlugin(k, 0, "approve app --yes", "approved: sha256:")

@@ -58,7 +58,8 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	o := harness.Options{
 		Dir: d.dir, ClusterBin: s.bin, Kubeconfig: s.kubeconfig, Controller: s.controller, Progress: d.say,
-		ControllerArgs: []string{"--ui-addr=" + d.page, "--ui-anonymous-user=" + visitor},
+		// Without a Lease, kubectl pintle would not find the controller.
+		ControllerArgs: []string{"--enable-leader-election", "--ui-addr=" + d.page, "--ui-anonymous-user=" + visitor},
 	}
 	if s.kubeconfig != "" {
 		// The cluster may have other HelmReleases.
