@@ -17,6 +17,8 @@ type Outage struct {
 	Since time.Time
 	// Cause is why the last request failed, in the same words for the same reason.
 	Cause string
+	// Webhook is true if the server is an admission webhook.
+	Webhook bool
 }
 
 // Error implements error.

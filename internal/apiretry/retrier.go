@@ -322,7 +322,7 @@ func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 		server = fmt.Sprintf("API %s of %s", part.API, server)
 	}
 	if r.outage == nil {
-		r.outage = &Outage{Server: server, Since: since, Cause: a.Cause()}
+		r.outage = &Outage{Server: server, Since: since, Cause: a.Cause(), Webhook: class == WebhookUnreachable}
 	}
 	r.halt(r.outage)
 	return r.outage

@@ -199,5 +199,5 @@ func outageOf(r *apiretry.Retrier, err error) *release.Outage {
 	if err == nil || outage == nil {
 		return nil
 	}
-	return &release.Outage{Server: outage.Server, Since: outage.Since, Cause: outage.Cause}
+	return &release.Outage{Server: outage.Server, Since: outage.Since, Cause: outage.Cause, Webhook: outage.Webhook}
 }

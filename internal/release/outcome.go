@@ -130,6 +130,8 @@ type Outage struct {
 	// Cause is a text that is equal for equal causes. It has no times, no local ports and no URLs
 	// with queries.
 	Cause string
+	// Webhook is true for an admission webhook.
+	Webhook bool
 }
 
 // EndedEarly reports whether the attempt was cancelled or interrupted, or resumed by another

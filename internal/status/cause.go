@@ -18,6 +18,8 @@ func causeOf(o release.Outcome) release.Cause {
 	switch {
 	case o.Err == nil:
 		return release.Cause{}
+	case o.Interrupted != nil && o.Interrupted.Webhook:
+		return release.Cause{Code: helmv2.FailureWebhookUnavailable, Text: o.Err.Error()}
 	case o.Interrupted != nil:
 		return release.Cause{Code: helmv2.ReasonInterrupted, Text: o.Err.Error()}
 	case o.EndedEarly():

@@ -23,12 +23,12 @@ func outageOf(server string, minutes int, cause string) release.Outcome {
 	at := testNow.Add(time.Duration(minutes) * time.Minute)
 	return release.Outcome{
 		Action: release.Upgrade{}, Desired: testDesired(), Err: errors.New("no answer"), Started: at, Ended: at.Add(2 * time.Minute),
-		Interrupted: &release.Outage{Server: server, Since: at.Add(300 * time.Millisecond), Cause: cause},
+		Interrupted: &release.Outage{Server: server, Since: at.Add(300 * time.Millisecond), Cause: cause, Webhook: strings.HasPrefix(server, "webhook ")},
 	}
 }
 
 // TestInterrupted: only the first of several interruptions has an event. The message keeps the
-// beginning of the outage as long as the server is the same.
+// beginning of the outage as long as the server is the same. The cause tells webhooks from others.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	hr := testObject()
@@ -69,6 +69,13 @@ func TestInterrupted(t *testing.T) {
 		}
 		if reconciling.Status != metav1.ConditionTrue || reconciling.Reason != helmv2.ReasonProgressingWithRetry || c.get(helmv2.ConditionStalled).Type != "" {
 			t.Errorf("%s: conditions %+v", tc.reason, c.list)
+		}
+		code := helmv2.ReasonInterrupted
+		if tc.o.Interrupted.Webhook {
+			code = helmv2.FailureWebhookUnavailable
+		}
+		if got := c.get(helmv2.ConditionFailing).Reason; got != code {
+			t.Errorf("%s: the cause is %s, want %s", tc.reason, got, code)
 		}
 		if c.get(helmv2.ConditionReleased).Message != "it is there" {
 			t.Errorf("%s: Released changed: %+v", tc.reason, c.list)

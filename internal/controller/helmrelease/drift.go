@@ -178,7 +178,7 @@ func (c *comparer) correct(ctx context.Context, look drift.Request, want release
 		out.Err, out.Cancelled = context.Cause(ctx), true
 	case outage != nil:
 		out.Err = outage
-		out.Interrupted = &release.Outage{Server: outage.Server, Since: outage.Since, Cause: outage.Cause}
+		out.Interrupted = &release.Outage{Server: outage.Server, Since: outage.Since, Cause: outage.Cause, Webhook: outage.Webhook}
 	}
 	out.Ended = c.now()
 	return out
