@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +50,8 @@ type barrier struct {
 	releases *helmrelease.Controller
 	// events records events in the same order as the controllers.
 	events record.EventRecorder
+	// metrics has the metrics of the controller.
+	metrics prometheus.Gatherer
 
 	mu     sync.Mutex
 	queues map[string]*queue

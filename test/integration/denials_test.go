@@ -92,8 +92,16 @@ func (w *world) denying() {
 		quota.Status.Hard, quota.Status.Used = quota.Spec.Hard, corev1.ResourceList{name: resource.MustParse("0")}
 		w.must(suite.client.Status().Update(ctx, quota))
 	}
+	w.forbid("policed", "not this one")
+	untilTrue(w, "many to be denied", func() bool { return w.denialOf("many") == apiretry.DeniedByQuota })
+}
+
+// forbid makes a policy against the creation of ConfigMaps of a name.
+func (w *world) forbid(name, why string) {
+	w.t.Helper()
+	ctx := w.t.Context()
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	policy.Spec.Validations = []admissionregistrationv1.Validation{{Expression: "object.metadata.name != 'policed'", Message: "not this one"}}
+	policy.Spec.Validations = []admissionregistrationv1.Validation{{Expression: "object.metadata.name != '" + name + "'", Message: why}}
 	policy.Spec.MatchConstraints = &admissionregistrationv1.MatchResources{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
 		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
@@ -108,15 +116,17 @@ func (w *world) denying() {
 		w.must(suite.client.Create(ctx, o))
 		w.t.Cleanup(func() { _ = suite.client.Delete(context.Background(), o) })
 	}
-	for name, kind := range map[string]apiretry.Denial{"policed": apiretry.DeniedByPolicy, "many": apiretry.DeniedByQuota} {
-		untilTrue(w, name+" to be denied", func() bool {
-			answer, _ := w.sendRaw(rawRequest{
-				method: http.MethodPost, path: "/api/v1/namespaces/" + w.namespace + "/configmaps?dryRun=All", kind: "application/json",
-				body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `"}}`,
-			})
-			return apiretry.DenialOf(answer) == kind
-		})
-	}
+	untilTrue(w, name+" to be denied", func() bool { return w.denialOf(name) == apiretry.DeniedByPolicy })
+}
+
+// denialOf returns how the API server denies a ConfigMap.
+func (w *world) denialOf(name string) apiretry.Denial {
+	w.t.Helper()
+	answer, _ := w.sendRaw(rawRequest{
+		method: http.MethodPost, path: "/api/v1/namespaces/" + w.namespace + "/configmaps?dryRun=All", kind: "application/json",
+		body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `"}}`,
+	})
+	return apiretry.DenialOf(answer)
 }
 
 // untilDeferred waits until dry runs have denied the install or upgrade of a release, and checks that

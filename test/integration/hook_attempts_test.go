@@ -23,7 +23,7 @@ func TestHookAttempts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	archive := pack(t, "note", "1.0.0", map[string]string{
-		"templates/hook.yaml": strings.NewReplacer("name: app", "name: job", "pre-install", `"pre-install,pre-upgrade"`).Replace(hookOfApp),
+		"templates/hook.yaml": strings.Replace(hook(`"pre-install,pre-upgrade"`, job), "name: app", "name: job", 1),
 		"templates/cm.yaml":   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n",
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -220,6 +220,7 @@ func startController(c config) (stop func() error, err error) {
 	}
 	observed.events = mgr.GetEventRecorderFor("barrier") //nolint:staticcheck // it is the one of the controllers
 	registry := prometheus.NewRegistry()
+	observed.metrics = registry
 	if c.metrics != nil {
 		c.metrics(registry)
 	}
