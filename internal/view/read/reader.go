@@ -67,9 +67,8 @@ type Limits struct {
 	Namespaces int
 }
 
-// inventory returns the objects of a release that are read, and how many more there are.
-func (r *Reader) inventory(hr *helmv2.HelmRelease) (objects []view.Object, more int) {
-	objects = view.Inventory(&hr.Status)
+// limited returns the objects of a release that are read, and how many more there are.
+func (r *Reader) limited(objects []view.Object) (read []view.Object, more int) {
 	if limit := r.Limits.Objects; limit > 0 && len(objects) > limit {
 		return objects[:limit], len(objects) - limit
 	}

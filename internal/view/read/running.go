@@ -5,12 +5,14 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/view"
@@ -18,33 +20,31 @@ import (
 )
 
 // objects returns the objects of the release that are read, and how many more there are. While an
-// action runs, these are the objects of the revision that it makes, which status does not have yet.
-func (x *explanation) objects(ctx context.Context) (objects []view.Object, more int) {
-	if status.Announced(x.facts.Release.Status) == "" || x.Stored == nil {
-		return x.inventory(x.facts.Release)
+// action runs, these are the objects of the revision that it makes, which status does not have yet. The
+// error is that they cannot be read: then the objects are those in status.
+func (r *Reader) objects(ctx context.Context, hr *helmv2.HelmRelease) (objects []view.Object, more int, err error) {
+	if status.Announced(hr.Status) != "" && r.Stored != nil {
+		objects, err = r.madeObjects(ctx, hr)
 	}
-	made, err := x.madeObjects(ctx)
+	if len(objects) == 0 {
+		objects = view.Inventory(&hr.Status)
+	}
 	if err != nil {
-		x.unread("objects of the revision that is being made", err)
+		err = fmt.Errorf("of the revision that is being made: %w", err)
 	}
-	if len(made) == 0 {
-		return x.inventory(x.facts.Release)
-	}
-	if limit := x.Limits.Objects; limit > 0 && len(made) > limit {
-		return made[:limit], len(made) - limit
-	}
-	return made, 0
+	objects, more = r.limited(objects)
+	return objects, more, err
 }
 
 // madeObjects returns the objects of the revision after the newest recorded one; none if it is not
 // stored.
-func (x *explanation) madeObjects(ctx context.Context) ([]view.Object, error) {
-	hr, version := x.facts.Release, 1
+func (r *Reader) madeObjects(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Object, error) {
+	version := 1
 	if len(hr.Status.History) > 0 {
 		version = hr.Status.History[0].Version + 1
 	}
-	target := x.target(hr)
-	record, err := x.Stored(ctx, target, version)
+	target := r.target(hr)
+	record, err := r.Stored(ctx, target, version)
 	if err != nil || record == nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (x *explanation) madeObjects(ctx context.Context) ([]view.Object, error) {
 		o := unstructured.Unstructured{Object: content}
 		gvk := o.GroupVersionKind()
 		found := view.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
-		if found.Namespace == "" && x.isNamespaced(gvk) {
+		if found.Namespace == "" && r.isNamespaced(gvk) {
 			found.Namespace = target.Namespace
 		}
 		all = append(all, found)
@@ -61,8 +61,8 @@ func (x *explanation) madeObjects(ctx context.Context) ([]view.Object, error) {
 	return all, nil
 }
 
-func (x *explanation) isNamespaced(gvk schema.GroupVersionKind) bool {
-	mapping, err := x.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+func (r *Reader) isNamespaced(gvk schema.GroupVersionKind) bool {
+	mapping, err := r.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	return err == nil && mapping.Scope.Name() == apimeta.RESTScopeNameNamespace
 }
 

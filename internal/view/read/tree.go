@@ -34,7 +34,10 @@ func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, e
 	}
 	t := &treeReader{Reader: r, hr: hr}
 	t.readDesired(ctx)
-	objects, more := t.inventory(hr)
+	objects, more, err := t.objects(ctx, hr)
+	if err != nil {
+		t.addUnread("objects", err)
+	}
 	t.readRoots(ctx, objects)
 	if more > 0 {
 		t.addUnread("objects", tooMany(more))
@@ -51,7 +54,7 @@ const maxReadiness = 4
 // them. The client reads the cluster of the release. An object that cannot be read is Unknown. The
 // error is the error of the context: not all objects were read.
 func (r *Reader) Readiness(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, error) {
-	objects, more := r.inventory(hr)
+	objects, more := r.limited(view.Inventory(&hr.Status))
 	roots := make([]view.Live, len(objects))
 	parallel.Do(ctx, len(objects), maxReadiness, func(i int) error {
 		roots[i] = view.Live{Node: view.Node{Object: objects[i], Status: "Unknown"}}

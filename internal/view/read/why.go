@@ -109,7 +109,10 @@ func (x *explanation) examine(ctx context.Context) {
 
 // unready returns the objects of the newest revision that are not ready, failed ones first.
 func (x *explanation) unready(ctx context.Context) []release.UnreadyObject {
-	objects, more := x.objects(ctx)
+	objects, more, err := x.objects(ctx, x.facts.Release)
+	if err != nil {
+		x.unread("objects", err)
+	}
 	found := make([]*release.UnreadyObject, len(objects))
 	errs := parallel.Do(ctx, len(objects), maxLive, func(i int) (err error) {
 		found[i], err = x.live(ctx, objects[i])
