@@ -37,7 +37,7 @@ func TestDependencies(t *testing.T) {
 	want := []Dependency{
 		{Object: facts[0].Object, HasPage: true, State: "Ready", Why: "its latest generation has not been reconciled"},
 		{Object: Object{Kind: "HelmRelease"}, Forbidden: true, State: "Unknown"},
-		{Object: facts[2].Object, State: "Failed", Why: "failed …", Expression: "dep.status.done"},
+		{Object: facts[2].Object, State: "Failed", Why: "failed", Expression: "dep.status.done"},
 	}
 	if !reflect.DeepEqual(got.On.Entries, want) || got.On.More != 2 {
 		t.Errorf("got %+v\nwant %+v", got.On, want)

@@ -24,5 +24,5 @@
 //	state.go         State: the state of a HelmRelease in one word
 //	waits.go         what a release waits for
 //	objects.go       references to objects
-//	text.go          short texts, and the first entries of long lists
+//	text.go          short texts, ages, and the first entries of long lists
 package view

@@ -52,13 +52,16 @@ type Operation struct {
 	Result string
 	// Logs are the last lines that the controller has stored, without values of Secrets.
 	Logs []Log
-	// Started and Ended are nil before.
-	Started, Ended *time.Time
+	// Started and Ended are empty before.
+	Started, Ended Age
 	// Took is the time between them, or until now.
 	Took string
 	// Cancel is true if it is cancelled by its spec.
 	Cancel bool
 }
+
+// Age returns the age of an Operation.
+func (r OperationRow) Age() Age { return Age{At: r.Created, Ago: r.Ago} }
 
 // Job is a Job of an Operation.
 type Job struct {
@@ -79,8 +82,8 @@ func ExplainOperation(f OperationFacts) *Operation {
 	o := &Operation{
 		OperationRow: OperationRowOf(op, f.Release, f.Now), Sentence: operationSentence(op), Type: op.Spec.Type, Engine: op.Spec.Engine, Cancel: op.Spec.Cancel,
 		Pods: podsOf(f.Pods, f.Now), Conditions: newestConditions(op.Status.Conditions),
-		Started: timeOf(op.Status.StartedAt), Ended: timeOf(op.Status.CompletionTime),
 	}
+	o.Started, o.Ended = ageOf(op.Status.StartedAt, f.Now), ageOf(op.Status.CompletionTime, f.Now)
 	o.Took = took(op.Status.StartedAt, op.Status.CompletionTime, f.Now)
 	var hooks []Hook
 	for _, h := range op.Status.Hooks {
@@ -165,6 +168,14 @@ func took(from, to *metav1.Time, now time.Time) string {
 		return Ago(from.Time, now)
 	}
 	return Ago(from.Time, to.Time)
+}
+
+// ageOf returns the age of an event; empty without one.
+func ageOf(t *metav1.Time, now time.Time) Age {
+	if t.IsZero() {
+		return Age{}
+	}
+	return AgeOf(t.UTC(), now)
 }
 
 func timeOf(t *metav1.Time) *time.Time {

@@ -23,8 +23,8 @@ type Pod struct {
 	Job   string
 	State string
 	// Line is what is wrong, or what its containers do.
-	Line string
-	Ago  string
+	Line    string
+	Created Age
 }
 
 // podsOf returns the Pods, the newest first.
@@ -38,7 +38,7 @@ func podsOf(all []corev1.Pod, now time.Time) Limited[Pod] {
 		p := &all[i]
 		pods = append(pods, Pod{
 			Name: p.Name, Job: p.Labels["batch.kubernetes.io/job-name"], State: string(cmp.Or(p.Status.Phase, corev1.PodPending)),
-			Line: podLine(p), Ago: Ago(p.CreationTimestamp.Time, now),
+			Line: podLine(p), Created: AgeOf(p.CreationTimestamp.UTC(), now),
 		})
 	}
 	return First(pods, maxPods)

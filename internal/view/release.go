@@ -24,6 +24,8 @@ type Release struct {
 	Message string `json:"message,omitempty"`
 	// Cause is the failure code of condition Failing. It is empty without a failure.
 	Cause string `json:"cause,omitempty"`
+	// Since is the time at which it failed with that cause, or else of the last change of condition Ready.
+	Since *time.Time `json:"-"`
 	// Chart is the chart of the newest revision as <name>@<version>.
 	Chart      string `json:"chart,omitempty"`
 	AppVersion string `json:"appVersion,omitempty"`
@@ -48,9 +50,10 @@ func ReleaseOf(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) Release {
 	}
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady); c != nil {
 		r.Ready, r.Reason, r.Message = string(c.Status), c.Reason, c.Message
+		r.Since = timeOf(&c.LastTransitionTime)
 	}
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionFailing); c != nil {
-		r.Cause = c.Reason
+		r.Cause, r.Since = c.Reason, timeOf(&c.LastTransitionTime)
 	}
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionDrifted); c != nil {
 		r.Drifted = string(c.Status)

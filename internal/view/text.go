@@ -14,14 +14,16 @@ import (
 // maxLine is the maximum length of a message in one line.
 const maxLine = 240
 
-// Line returns the first line of a message, without the end of a long one.
+// Line returns the sentences of a message, without its details and the end of long ones.
 func Line(message string) string {
-	first, _, more := strings.Cut(strings.TrimSpace(message), "\n")
-	first = Shorten(strings.TrimSpace(first), maxLine)
-	if more && !strings.HasSuffix(first, "…") {
-		first += " …"
-	}
-	return first
+	head, _ := Message(message)
+	return Shorten(head, maxLine)
+}
+
+// Message returns the sentences of a message, and the lines of its details.
+func Message(text string) (head string, details []string) {
+	head, rest, _ := strings.Cut(strings.Trim(text, "\n"), "\n")
+	return strings.TrimSpace(head), linesOf(rest)
 }
 
 // Shorten returns a text of at most n characters and an ellipsis, cut between words if possible.
@@ -34,6 +36,20 @@ func Shorten(text string, n int) string {
 		cut = cut[:i]
 	}
 	return strings.TrimRight(cut, " ,;:") + " …"
+}
+
+// Age is the time of an event, and the time since then.
+type Age struct {
+	At  time.Time
+	Ago string
+}
+
+// AgeOf returns the age of an event. Without a time, Ago is empty.
+func AgeOf(at, now time.Time) Age {
+	if at.IsZero() {
+		return Age{}
+	}
+	return Age{At: at, Ago: Ago(at, now)}
 }
 
 // Ago returns the time since an event, in at most two units.

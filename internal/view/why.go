@@ -61,6 +61,9 @@ type Running struct {
 	Unready []Unready `json:"unready,omitempty"`
 }
 
+// Ready returns the number of objects that are ready.
+func (r *Running) Ready() int { return r.Objects - len(r.Unready) }
+
 // Unready is an object that is not ready.
 type Unready struct {
 	Object Object `json:"object"`

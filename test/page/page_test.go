@@ -41,6 +41,7 @@ func TestPage(t *testing.T) {
 		{"another port", testAnotherPort, viewer},
 		{"keyboard", testKeyboard, operator},
 		{"search", testSearch, operator},
+		{"copy", testCopy, operator},
 		{"without script", testWithoutScript, operator},
 		// The last one, since it changes a release.
 		{"live", testLive, operator},
@@ -80,6 +81,9 @@ func testEveryPage(t *testing.T, _ set, user account) {
 	} {
 		if got := b.open(path); got != status {
 			t.Errorf("%s: HTTP status %d, want %d", path, got, status)
+		}
+		if links := b.text(`[...document.querySelectorAll("header nav a")].map((a) => a.textContent).join()`); links != "Releases,Operations" {
+			t.Errorf("%s: the navigation is %q", path, links)
 		}
 		b.accessible()
 		b.clean()
@@ -245,6 +249,25 @@ func testSearch(t *testing.T, _ set, user account) {
 	b.clean()
 }
 
+// testCopy: a button copies the command before it, or selects it if the browser does not let it.
+func testCopy(t *testing.T, _ set, user account) {
+	b := newTab(t)
+	b.login(user)
+	b.opens("/releases/billing/ledger")
+	const button = `document.querySelector("[data-copy]")`
+	b.eval(button+`.focus()`, nil)
+	b.press("Enter")
+	b.until(button + `.textContent !== "Copy"`)
+	if done := b.text(button + `.textContent`); done == "Selected" {
+		if got, want := b.text(`getSelection().toString()`), b.text(button+`.previousElementSibling.textContent`); got != want {
+			t.Errorf("%q is selected, and not %q", got, want)
+		}
+	} else if done != "Copied" {
+		t.Errorf("the button says %q", done)
+	}
+	b.clean()
+}
+
 // testWithoutScript: behind a proxy that authenticates users, the search and the pages of releases work
 // without the script. The login says that it needs it.
 func testWithoutScript(t *testing.T, _ set, user account) {
@@ -311,6 +334,9 @@ func testLive(t *testing.T, s set, user account) {
 	if text := overview.text(`document.getElementById("live").textContent`); text == "" {
 		t.Error("screen readers are not told about the change")
 	}
+	// The page of a running action is requested again and again. This one has none any more.
+	release.eval(`document.getElementById("content").setAttribute("data-follow", "")`, nil)
+	release.until(`!document.getElementById("content").hasAttribute("data-follow")`)
 	overview.clean()
 	release.clean()
 }

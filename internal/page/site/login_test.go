@@ -342,9 +342,9 @@ func TestFail(t *testing.T) {
 		{errors.New("https://10.0.0.1: connection refused"), 500},
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
-		s.site.fail(w, r, tc.err)
+		s.site.fail(w, r, &authenticationv1.UserInfo{Username: "ada"}, tc.err)
 		body := w.Body.String()
-		if w.Code != tc.code || strings.Contains(body, "10.0.0.1") || strings.Contains(body, "secret-name") || !strings.Contains(body, `role="alert"`) {
+		if w.Code != tc.code || strings.Contains(body, "10.0.0.1") || strings.Contains(body, "secret-name") || !strings.Contains(body, `role="alert"`) || !strings.Contains(body, `href="/operations"`) || !strings.Contains(body, "ada") {
 			t.Errorf("%v: %d\n%s", tc.err, w.Code, body)
 		}
 		if earlier := bodies[tc.code]; earlier != "" && earlier != body {
@@ -357,7 +357,7 @@ func TestFail(t *testing.T) {
 // TestUnknownPage: an address without a page has a page of its own.
 func TestUnknownPage(t *testing.T) {
 	got := send(newSite(t, false, ""), httptest.NewRequest(http.MethodGet, "/nothing", nil))
-	if got.Code != 404 || !strings.Contains(got.Body.String(), "There is no such page.") {
+	if body := got.Body.String(); got.Code != 404 || !strings.Contains(body, "There is no such page.") || !strings.Contains(body, `<li><a href="/">Releases</a></li>`) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }

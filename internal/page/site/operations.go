@@ -6,6 +6,7 @@ package site
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -30,7 +31,11 @@ type operationPage struct {
 	*view.Operation
 	// PodsNote and LogsNote are why Pods and logs are not shown; empty if they are.
 	PodsNote, LogsNote string
+	now                time.Time
 }
+
+// AgeOf returns the age of an event.
+func (p *operationPage) AgeOf(at time.Time) view.Age { return view.AgeOf(at, p.now) }
 
 // operations lists the Operations that the user may get and that the parameters select.
 func (s *site) operations(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
@@ -65,7 +70,7 @@ func (s *site) operation(w http.ResponseWriter, r *http.Request, viewer *access.
 	if hr != nil {
 		facts.Release = hr.Name
 	}
-	content := &operationPage{}
+	content := &operationPage{now: facts.Now}
 	facts.Pods, err = viewer.PodsOf(r.Context(), op)
 	switch {
 	case apierrors.IsForbidden(err):

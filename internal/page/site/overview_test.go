@@ -43,6 +43,48 @@ func releasesOf(n int) []helmv2.HelmRelease {
 	return all
 }
 
+// outage returns 500 HelmReleases, of which 480 in 40 namespaces fail since the registry is away.
+func outage() []helmv2.HelmRelease {
+	all := releasesOf(500)
+	for i := range all {
+		hr := &all[i]
+		ready := &hr.Status.Conditions[0]
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionTrue, helmv2.ReasonUpgradeSucceeded, "Helm upgrade succeeded"
+		fail := func(code, cause string, age time.Duration) {
+			at := metav1.NewTime(noon.Add(-age))
+			*ready = metav1.Condition{
+				Type: helmv2.ConditionReady, Status: metav1.ConditionFalse, Reason: helmv2.ReasonUpgradeFailed, LastTransitionTime: at,
+				Message: fmt.Sprintf("Upgrade to chart-%d 6.3.0 failed: %s. Chart 6.2.0 still runs (revision 1). Retrying with back-off, no more than 15 minutes apart.\nHelm upgrade failed for release %s/%s with chart chart-%d@6.3.0: context deadline exceeded", i%30, cause, hr.Namespace, hr.Name, i%30),
+			}
+			hr.Status.Conditions = append(hr.Status.Conditions, metav1.Condition{
+				Type: helmv2.ConditionFailing, Status: metav1.ConditionTrue, Reason: code, Message: cause, LastTransitionTime: at,
+			})
+		}
+		switch {
+		case i >= 482:
+		case i >= 480:
+			fail(helmv2.FailureCrashLoop, fmt.Sprintf("Deployment %s: container main exited with code 3", hr.Name), time.Duration(50*i)*time.Minute)
+		default:
+			fail(helmv2.FailureImageNotFound, fmt.Sprintf("Deployment %s: container main cannot pull registry.example.com/shop/%[1]s@sha256:%064d: not found", hr.Name, i), 10*time.Minute+time.Duration(i)*time.Second)
+		}
+	}
+	return all
+}
+
+// TestOutage: under an outage, the top of the overview says what happened, since when and to whom.
+func TestOutage(t *testing.T) {
+	parsed, err := parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, _ := list.ParseReleases(nil)
+	var html bytes.Buffer
+	if err := parsed.pages["overview"].ExecuteTemplate(&html, "lists", list.OverviewOf(outage(), query, noon)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "overview-outage", html.String())
+}
+
 // rendered returns the overview of releases as HTML.
 func rendered(t testing.TB, parsed *templates, all []helmv2.HelmRelease, parameters string, h Health) string {
 	t.Helper()

@@ -31,15 +31,17 @@ type related struct {
 }
 
 // Limits of the lists of a plan.
-const maxChanges, maxFields, maxEntries = 100, 30, 100
+const maxChanges, maxFields, maxEntries, maxDestructive = 100, 30, 100, 20
 
 // plan is a ReleasePlan with lists of bounded length.
 type plan struct {
 	view.Plan
-	Changes []planChanges
-	Images  view.Limited[v1alpha1.PlanImage]
-	Values  view.Limited[v1alpha1.PlanValue]
-	Hooks   view.Limited[v1alpha1.PlanHook]
+	// Destructive are the changes that may lose data.
+	Destructive view.Limited[planChange]
+	Changes     []planChanges
+	Images      view.Limited[v1alpha1.PlanImage]
+	Values      view.Limited[v1alpha1.PlanValue]
+	Hooks       view.Limited[v1alpha1.PlanHook]
 	// Warnings are warnings of the API server.
 	Warnings view.Limited[string]
 }
@@ -92,6 +94,7 @@ func planOf(v view.Plan) *plan {
 		Plan: v, Images: view.First(v.Content.Images, maxEntries), Values: view.First(v.Content.Values, maxEntries),
 		Hooks: view.First(v.Content.Hooks, maxEntries), Warnings: view.First(v.Content.Warnings, maxEntries),
 	}
+	var destructive []planChange
 	for _, all := range []struct {
 		title   string
 		changes []v1alpha1.PlanChange
@@ -99,7 +102,13 @@ func planOf(v view.Plan) *plan {
 		if len(all.changes) > 0 {
 			p.Changes = append(p.Changes, changesOf(all.title, all.changes))
 		}
+		for _, c := range all.changes {
+			if c.Destructive {
+				destructive = append(destructive, changeOf(c))
+			}
+		}
 	}
+	p.Destructive = view.First(destructive, maxDestructive)
 	return p
 }
 
@@ -107,10 +116,14 @@ func changesOf(title string, all []v1alpha1.PlanChange) planChanges {
 	first := view.First(all, maxChanges)
 	c := planChanges{Title: title, Limited: view.Limited[planChange]{More: first.More}}
 	for _, a := range first.Entries {
-		c.Entries = append(c.Entries, planChange{
-			Change: a.Change, Object: view.Object{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},
-			Destructive: a.Destructive, Reason: a.Reason, Fields: view.First(a.Fields, maxFields),
-		})
+		c.Entries = append(c.Entries, changeOf(a))
 	}
 	return c
+}
+
+func changeOf(c v1alpha1.PlanChange) planChange {
+	return planChange{
+		Change: c.Change, Object: view.Object{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name},
+		Destructive: c.Destructive, Reason: c.Reason, Fields: view.First(c.Fields, maxFields),
+	}
 }

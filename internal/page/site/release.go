@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/page/access"
 	"github.com/pintle-dev/pintle/internal/view"
@@ -25,6 +23,8 @@ const (
 	// namespaces in which their Pods are listed.
 	maxObjects    = 200
 	maxNamespaces = 4
+	// maxUnready is the number of objects that are listed while an action waits for them.
+	maxUnready = 20
 )
 
 // releasePage is the content of the page of a release.
@@ -48,9 +48,54 @@ type objects struct {
 	Unanswered bool
 }
 
-// Ago returns the time since an event.
-func (p *releasePage) Ago(at time.Time) string {
-	return duration.HumanDuration(max(0, p.now.Sub(at)))
+// Age returns the age of an event.
+func (p *releasePage) Age(at time.Time) view.Age { return view.AgeOf(at, p.now) }
+
+// Head returns the sentences of the message.
+func (p *releasePage) Head() string {
+	head, _ := view.Message(p.Message)
+	return head
+}
+
+// Details returns the lines below the sentences of the message, and the details of the cause.
+func (p *releasePage) Details() []string {
+	_, all := view.Message(p.Message)
+	if p.Cause != nil {
+		all = append(all, p.Cause.Details...)
+	}
+	return all
+}
+
+// NotReady returns the objects that the running action waits for.
+func (p *releasePage) NotReady() view.Limited[view.Unready] {
+	return view.First(p.Running.Unready, maxUnready)
+}
+
+// Summary returns the cause, if the message does not have it.
+func (p *releasePage) Summary() string {
+	if p.Cause == nil || strings.Contains(p.Head(), strings.TrimRight(p.Cause.Summary, ".")) {
+		return ""
+	}
+	return p.Cause.Summary
+}
+
+// Told reports whether the top of the page has all sentences of a text.
+func (p *releasePage) Told(text string) bool {
+	told := p.Message
+	if p.Cause != nil {
+		told += "\n" + p.Cause.Summary
+	}
+	if p.Running != nil {
+		told += "\n" + p.Running.Action
+	}
+	for line := range strings.Lines(text) {
+		for sentence := range strings.SplitSeq(line, ". ") {
+			if !strings.Contains(told, strings.Trim(sentence, " .\n")) {
+				return false
+			}
+		}
+	}
+	return text != ""
 }
 
 // release shows one release.
@@ -71,7 +116,9 @@ func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Vi
 	if content.Changes.Problem != "" {
 		code = http.StatusBadRequest
 	}
-	s.render(w, r, code, "release", &layout{Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: content})
+	s.render(w, r, code, "release", &layout{
+		Title: hr.Namespace + "/" + hr.Name, User: viewer.User, Content: content, Follow: content.Running != nil,
+	})
 	return nil
 }
 

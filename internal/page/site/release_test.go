@@ -22,11 +22,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view"
@@ -156,6 +158,15 @@ func (w *releaseWorld) List(ctx context.Context, list client.ObjectList, opts ..
 	return w.Reader.List(ctx, list, opts...)
 }
 
+// edit changes the HelmRelease.
+func (w *releaseWorld) edit(change func(*helmv2.HelmRelease)) {
+	w.t.Helper()
+	change(w.hr)
+	if err := w.Reader.(client.Client).Update(w.t.Context(), w.hr); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // page reads the page with a query.
 func (w *releaseWorld) page(query string) *releasePage {
 	w.t.Helper()
@@ -209,7 +220,7 @@ func golden(t *testing.T, name, got string) {
 // others.
 func TestReleaseSections(t *testing.T) {
 	p := newReleaseWorld(t).page("from=2&to=3")
-	for _, name := range []string{"state-of", "cause", "next", "conditions", "timeline", "objects", "changes", "values"} {
+	for _, name := range []string{"state-of", "logs", "conditions", "timeline", "objects", "changes", "values"} {
 		html := render(t, name, p)
 		golden(t, "release-"+name, html)
 		for _, secret := range []string{"correct horse", "tok-of-revision", "<script>", "<img", "<b>"} {
@@ -242,14 +253,90 @@ func TestReleaseWithoutIdentity(t *testing.T) {
 	golden(t, "release-without-identity", render(t, "content", &layout{Content: p}))
 }
 
+// announce makes an upgrade run for 80 seconds.
+func announce(hr *helmv2.HelmRelease) {
+	at, text := metav1.NewTime(releaseTime.Add(-80*time.Second)), "Running 'upgrade' action with timeout of 5m0s"
+	hr.Status.Conditions = []metav1.Condition{
+		{Type: helmv2.ConditionReady, Status: metav1.ConditionUnknown, Reason: helmv2.ReasonProgressing, Message: text, LastTransitionTime: at},
+		{Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: text, LastTransitionTime: at},
+	}
+}
+
+// TestReleaseRunning: while an action runs, the page has the objects of the revision that it makes, what
+// they wait for, and the time that is left.
+func TestReleaseRunning(t *testing.T) {
+	w := newReleaseWorld(t)
+	w.edit(announce)
+	p := w.page("")
+	golden(t, "release-running", render(t, "state-of", p)+render(t, "objects", p))
+}
+
+// TestReleaseOnce: a message is on the page once, with its details below. Other conditions and events say
+// that it is at the top, unless they have a sentence of their own.
+func TestReleaseOnce(t *testing.T) {
+	const cause, details = "Deployment apps/shop: container shop exited with code 3", "Helm upgrade failed for release apps/shop.v3: timed out"
+	w := newReleaseWorld(t)
+	w.edit(func(hr *helmv2.HelmRelease) {
+		at := metav1.NewTime(releaseTime.Add(-time.Minute))
+		hr.Status.Conditions = []metav1.Condition{
+			{
+				Type: helmv2.ConditionReady, Status: metav1.ConditionFalse, Reason: helmv2.ReasonUpgradeFailed, LastTransitionTime: at,
+				Message: "Upgrade to shop 2.1.0 failed: " + cause + ". Chart shop 2.0.0 still runs. Fix the chart or the values.\n" + details,
+			},
+			{Type: helmv2.ConditionFailing, Status: metav1.ConditionTrue, Reason: helmv2.FailureCrashLoop, LastTransitionTime: at, Message: cause},
+			{Type: helmv2.ConditionReleased, Status: metav1.ConditionFalse, Reason: helmv2.ReasonUpgradeFailed, LastTransitionTime: at, Message: details},
+			{Type: helmv2.ConditionDrifted, Status: metav1.ConditionUnknown, Reason: helmv2.ReasonDriftDetected, LastTransitionTime: at, Message: cause + ". Unlike the others"},
+		}
+	})
+	html := render(t, "content", &layout{Content: w.page("")})
+	for text, want := range map[string]int{"still runs": 1, details: 1, cause: 2, "Unlike the others": 1, "at the top": 3} {
+		if n := strings.Count(html, text); n != want {
+			t.Errorf("%q is on the page %d times, not %d", text, n, want)
+		}
+	}
+}
+
+// destructivePlan is a plan that waits for approval, and that deletes an object.
+func destructivePlan() *v1alpha1.ReleasePlan {
+	digest := func(c string) string { return "sha256:" + strings.Repeat(c, 64) }
+	plan := &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "shop"}}
+	plan.Status = v1alpha1.ReleasePlanStatus{
+		Digest: digest("a"), Action: "Upgrade",
+		From:    &v1alpha1.PlanRevision{Revision: 3, Chart: "shop@2.0.0"},
+		To:      &v1alpha1.PlanRevision{Chart: "shop@2.1.0", Source: "2.1.0@" + digest("b")},
+		Summary: v1alpha1.PlanSummary{Update: 1, Delete: 1, Unchanged: 4, Destructive: 1},
+		Images:  []v1alpha1.PlanImage{{Object: "Deployment/shop", Container: "shop", From: "shop@" + digest("c"), To: "shop@" + digest("d")}},
+		Changes: []v1alpha1.PlanChange{
+			{Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "exports", Change: v1alpha1.ChangeDelete, Destructive: true},
+			{Kind: "Deployment", Namespace: "apps", Name: "shop", Change: v1alpha1.ChangeUpdate, Fields: []v1alpha1.PlanField{{Path: ".spec.replicas", From: "2", To: "3"}}},
+		},
+		Conditions: []metav1.Condition{
+			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionApproved, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAwaitingApproval},
+		},
+	}
+	return plan
+}
+
+// TestReleasePlan: the plan is above the sections, its destructive changes come first, and digests are
+// short.
+func TestReleasePlan(t *testing.T) {
+	p := newReleaseWorld(t).page("")
+	p.Related.Content.Plan = planOf(view.PlanOf(destructivePlan()))
+	html := render(t, "content", &layout{Content: p})
+	plan, rest, _ := strings.Cut(html[strings.Index(html, `<section id="plan"`):], "</section>")
+	golden(t, "release-plan", plan+"</section>")
+	if !strings.Contains(rest, `id="conditions"`) || strings.Contains(rest, `id="plan"`) {
+		t.Error("the plan is not above the conditions, or twice on the page")
+	}
+}
+
 // TestReleaseElsewhere: of a release in another cluster, the page has names and readiness of the
 // objects, and nothing that the reader of the own cluster reads. Without an answer it says so.
 func TestReleaseElsewhere(t *testing.T) {
 	w := newReleaseWorld(t)
-	w.hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "other"}}
-	if err := w.Reader.(client.Client).Update(t.Context(), w.hr); err != nil {
-		t.Fatal(err)
-	}
+	w.edit(func(hr *helmv2.HelmRelease) {
+		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "other"}}
+	})
 	p := w.page("")
 	golden(t, "release-elsewhere", render(t, "objects", p)+render(t, "timeline", p))
 	w.answers = true
@@ -299,12 +386,11 @@ func TestReleaseRequests(t *testing.T) {
 // TestReleaseLimits: objects beyond the limit are not read, and their number is listed.
 func TestReleaseLimits(t *testing.T) {
 	w := newReleaseWorld(t)
-	for i := range 300 {
-		w.hr.Status.Inventory.Entries = append(w.hr.Status.Inventory.Entries, helmv2.ResourceRef{ID: fmt.Sprintf("apps_more-%d__ConfigMap", i), Version: "v1"})
-	}
-	if err := w.Reader.(client.Client).Update(t.Context(), w.hr); err != nil {
-		t.Fatal(err)
-	}
+	w.edit(func(hr *helmv2.HelmRelease) {
+		for i := range 300 {
+			hr.Status.Inventory.Entries = append(hr.Status.Inventory.Entries, helmv2.ResourceRef{ID: fmt.Sprintf("apps_more-%d__ConfigMap", i), Version: "v1"})
+		}
+	})
 	p := w.page("")
 	if n := len(p.Objects.Content.Nodes); n != maxObjects || !strings.Contains(strings.Join(p.Objects.Content.Unread, ";"), "objects: 103 more are left out") {
 		t.Errorf("%d objects are shown, and not %q", n, p.Objects.Content.Unread)

@@ -42,6 +42,9 @@ type layout struct {
 	Shard     string
 	Error     string
 	Content   any
+	// Follow is true while an action runs. Objects that become ready are no changes that are reported, so
+	// that the script requests the page again and again.
+	Follow bool
 	// Locked is true if the script shows another page in place of this one, if the browser has the key of
 	// a login: the page that the login leads to, or this address as it is for a user.
 	Locked bool
@@ -66,10 +69,10 @@ func (l *layout) Current(list string) string {
 }
 
 // Live returns the prefixes of the paths whose changes the page shows; empty before the login, and
-// for a page that is not updated.
+// for a page that is not updated. A page of an error does not name the object.
 func (l *layout) Live() string {
 	switch parts := strings.Split(l.path, "/"); {
-	case l.User == nil:
+	case l.User == nil, l.Error != "":
 		return ""
 	case l.path == "/":
 		return "/releases"
@@ -122,26 +125,32 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, code int, name str
 
 // fail writes the page of an error. The message is one of this function: errors may have addresses,
 // and names of objects that the user may not see.
-func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (s *site) fail(w http.ResponseWriter, r *http.Request, user *authenticationv1.UserInfo, err error) {
+	refuse := func(code int, text string) { s.refuseUser(w, r, user, code, text) }
 	switch {
 	case errors.Is(err, access.ErrUnauthenticated):
 		s.toLogin(w, r)
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		// A user may not learn which names exist.
-		s.refuse(w, r, http.StatusNotFound, "There is no such object, or you may not get it.")
+		refuse(http.StatusNotFound, "There is no such object, or you may not get it.")
 	case errors.Is(err, context.Canceled):
 		// The client is gone.
 	case errors.Is(err, context.DeadlineExceeded):
-		s.refuse(w, r, http.StatusGatewayTimeout, "The API server did not answer in time.")
+		refuse(http.StatusGatewayTimeout, "The API server did not answer in time.")
 	default:
 		s.Source.Log.Error(err, "web page", "path", r.URL.Path)
-		s.refuse(w, r, http.StatusInternalServerError, "This page could not be made. The log of the controller has the error.")
+		refuse(http.StatusInternalServerError, "This page could not be made. The log of the controller has the error.")
 	}
 }
 
 // refuse writes the page of an error. The text is for the user.
 func (s *site) refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
-	s.render(w, r, code, "error", &layout{Title: http.StatusText(code), Error: text})
+	s.refuseUser(w, r, nil, code, text)
+}
+
+// refuseUser writes the page of an error for a user; nil before the login.
+func (s *site) refuseUser(w http.ResponseWriter, r *http.Request, user *authenticationv1.UserInfo, code int, text string) {
+	s.render(w, r, code, "error", &layout{Title: http.StatusText(code), Error: text, User: user})
 }
 
 // assets serves the stylesheet and the script.

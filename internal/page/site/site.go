@@ -97,23 +97,23 @@ type page func(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) er
 // to the login.
 func (s *site) withUser(p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.serve(p, w, r); err != nil {
-			s.fail(w, r, err)
+		user, err := s.User(r.Context(), s.tokenOf(r))
+		if err == nil {
+			err = s.serve(p, w, r, user)
+		}
+		if err != nil {
+			s.fail(w, r, user, err)
 		}
 	})
 }
 
 // serve writes a page for the user of a request.
-func (s *site) serve(p page, w http.ResponseWriter, r *http.Request) error {
-	user, err := s.User(r.Context(), s.tokenOf(r))
-	if err != nil {
-		return err
-	}
+func (s *site) serve(p page, w http.ResponseWriter, r *http.Request, user *authenticationv1.UserInfo) error {
 	if s.Enter != nil {
 		leave, code, text := s.Enter(r, user.Username)
 		if code != 0 {
 			w.Header().Set("Retry-After", "2")
-			s.refuse(w, r, code, text)
+			s.refuseUser(w, r, user, code, text)
 			return nil
 		}
 		defer leave()

@@ -24,9 +24,8 @@ type Change struct {
 	// From is the version of the chart before, empty if it is not known or the same. To is the version
 	// of the revision.
 	From, To string
-	At       time.Time
-	// Ago is the time since then.
-	Ago string
+	// Age is the age of the revision.
+	view.Age
 }
 
 // changeOf returns the newest revision if it was made within the last day.
@@ -44,7 +43,7 @@ func changeOf(hr *helmv2.HelmRelease, now time.Time) (Change, bool) {
 	}
 	c := Change{
 		Namespace: hr.Namespace, Name: hr.Name, Revision: s.Version, Action: s.Action, Status: s.Status,
-		Chart: s.ChartName, To: s.ChartVersion, At: at, Ago: view.Ago(at, now),
+		Chart: s.ChartName, To: s.ChartVersion, Age: view.AgeOf(at, now),
 	}
 	if len(hr.Status.History) > 1 {
 		if before := hr.Status.History[1]; before.ChartName == s.ChartName && before.ChartVersion != s.ChartVersion {

@@ -5,6 +5,7 @@
 // from the top:
 //
 //	overview.go    OverviewOf: HelmReleases, and those that need attention
+//	failures.go    Failure: the HelmReleases that fail with one cause
 //	operations.go  OperationsOf: Operations
 //	list.go        List: counts, and one page of what a query selects
 //	query.go       Query: what is selected, from the parameters of an address

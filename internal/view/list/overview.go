@@ -25,10 +25,15 @@ type Overview struct {
 	// Attention is the number of all releases that are failing or stalled.
 	Attention int
 	Rows      []Row
-	// Wrong, Waiting and Changes are empty if the query has a state, a search or a page.
-	Wrong, Waiting view.Limited[Item]
-	Waits          []WaitCount
-	Changes        view.Limited[Change]
+	// Failures, Waiting and Changes are empty if the query has a state, a cause, a search or a page.
+	// Failures are the causes of all releases that need attention.
+	Failures view.Limited[Failure]
+	// Wrong is the number of their releases, and Causes has it by cause, the most first.
+	Wrong   int
+	Causes  []Count
+	Waiting view.Limited[Item]
+	Waits   []WaitCount
+	Changes view.Limited[Change]
 	// Charts are the charts of all releases.
 	Charts []string
 }
@@ -38,8 +43,8 @@ type Row struct {
 	view.Release
 	// Line is the message in one line.
 	Line string
-	// Ago is the time since the newest revision; empty without one.
-	Ago string
+	// Deployed is the age of the newest revision.
+	Deployed view.Age
 }
 
 // Item is a release in a list of its own.
@@ -48,7 +53,9 @@ type Item struct {
 	State           view.State
 	// Wait is what it waits for, in lists of those that wait.
 	Wait view.Wait
-	Line string
+	// Since is the time since which it fails, or waits.
+	Since view.Age
+	Line  string
 }
 
 // pair is a HelmRelease with its view.
@@ -72,7 +79,7 @@ func OverviewOf(all []helmv2.HelmRelease, q Query, now time.Time) *Overview {
 		}
 		r := view.ReleaseOf(hr, lookup, now)
 		o.count(r.State)
-		if contain(words, r.Namespace+"/"+r.Name, r.Chart, r.Reason, r.Message, r.WaitingFor) {
+		if (q.Cause == "" || q.Cause == causeOf(&r)) && contain(words, r.Namespace+"/"+r.Name, r.Chart, r.Reason, r.Message, r.WaitingFor) {
 			found = append(found, pair{hr: hr, Release: r})
 		}
 	}
@@ -82,7 +89,7 @@ func OverviewOf(all []helmv2.HelmRelease, q Query, now time.Time) *Overview {
 	for i := range rows {
 		o.Rows = append(o.Rows, rowOf(rows[i].Release, now))
 	}
-	if q.State == "" && !q.Drifted && q.Text == "" && q.Page == 1 {
+	if q.State == "" && !q.Drifted && q.Cause == "" && q.Text == "" && q.Page == 1 {
 		o.lists(found, now)
 	}
 	return o
@@ -114,7 +121,7 @@ func chartOf(hr *helmv2.HelmRelease) string {
 func rowOf(r view.Release, now time.Time) Row {
 	row := Row{Release: r, Line: view.Line(r.Message)}
 	if r.Changed != nil {
-		row.Ago = view.Ago(*r.Changed, now)
+		row.Deployed = view.AgeOf(*r.Changed, now)
 	}
 	return row
 }
@@ -129,17 +136,13 @@ func needsAttention(s view.State) bool { return s == view.Failing || s == view.S
 
 // lists sets the lists above the rows.
 func (o *Overview) lists(found []pair, now time.Time) {
-	var failing, waiting []Item
+	var waiting []Item
 	var changes []Change
 	counts := make(map[view.Wait]int)
 	for i := range found {
 		hr, r := found[i].hr, &found[i].Release
-		item := Item{Namespace: r.Namespace, Name: r.Name, State: r.State}
-		switch {
-		case needsAttention(r.State):
-			item.Line = view.Line(r.Message)
-			failing = append(failing, item)
-		case r.State == view.Rejected, r.State == view.Waiting, r.State == view.Held:
+		if r.State == view.Rejected || r.State == view.Waiting || r.State == view.Held {
+			item := Item{Namespace: r.Namespace, Name: r.Name, State: r.State, Since: view.AgeOf(sinceOf(&found[i]), now)}
 			item.Wait = view.WaitOf(hr, r)
 			item.Line = waitLine(item.Wait, r)
 			counts[item.Wait]++
@@ -159,5 +162,12 @@ func (o *Overview) lists(found []pair, now time.Time) {
 			o.Waits = append(o.Waits, WaitCount{Wait: w, N: counts[w]})
 		}
 	}
-	o.Wrong, o.Waiting, o.Changes = view.First(failing, listSize), view.First(waiting, listSize), view.First(changes, listSize)
+	failures := failuresOf(found, o.Query, now)
+	for i := range failures {
+		p := &failures[i]
+		o.Wrong += p.Releases.Len()
+		o.Causes = append(o.Causes, Count{Name: p.Cause, N: p.Releases.Len(), Query: p.Query})
+	}
+	slices.SortStableFunc(o.Causes, func(a, b Count) int { return b.N - a.N })
+	o.Failures, o.Waiting, o.Changes = view.First(failures, listSize), view.First(waiting, listSize), view.First(changes, listSize)
 }

@@ -24,10 +24,11 @@ type Query struct {
 	Namespace, State string
 	// Text has words. Each is a part of one of the texts of an entry, such as its name and its message.
 	Text string
-	// Selector is a label selector, and Chart the name of a chart. Drifted selects releases whose live
-	// objects differ. They are for HelmReleases only.
-	Selector, Chart string
-	Drifted         bool
+	// Selector is a label selector, and Chart the name of a chart. Cause is the failure code of releases
+	// that need attention. Drifted selects releases whose live objects differ. They are for HelmReleases
+	// only.
+	Selector, Chart, Cause string
+	Drifted                bool
 	// Page is the number of the page, from 1.
 	Page int
 
@@ -40,6 +41,7 @@ const (
 	selectorKey  = "selector"
 	stateKey     = "state"
 	chartKey     = "chart"
+	causeKey     = "cause"
 	textKey      = "q"
 	driftedKey   = "drifted"
 	pageKey      = "page"
@@ -60,7 +62,7 @@ func (q *Query) fields() fields {
 		textKey: setText(&q.Text), pageKey: setPage(&q.Page),
 	}
 	if !q.Operations {
-		all[chartKey] = setText(&q.Chart)
+		all[chartKey], all[causeKey] = setText(&q.Chart), setText(&q.Cause)
 		all[driftedKey] = func(value string) string {
 			if q.Drifted = value == "true"; !q.Drifted {
 				return fmt.Sprintf("%q is not true", value)
@@ -101,7 +103,7 @@ func (q Query) Filters() bool { return len(q.at(1).Parameters()) > 0 }
 // out.
 func (q Query) Parameters() map[string][]string {
 	all := map[string]string{
-		namespaceKey: q.Namespace, selectorKey: q.Selector, stateKey: q.State, chartKey: q.Chart, textKey: q.Text,
+		namespaceKey: q.Namespace, selectorKey: q.Selector, stateKey: q.State, chartKey: q.Chart, causeKey: q.Cause, textKey: q.Text,
 	}
 	if q.Drifted {
 		all[driftedKey] = strconv.FormatBool(true)

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The page works without this script behind a proxy that authenticates users, and for the anonymous
-// user. For others, it keeps the key of the login and sends it. It adds three more things: forms with
-// data-search search as the user types, the key "/" moves the focus to the search, and a main element
-// with data-live is fetched again when the server reports a change of what it shows.
+// user. For others, it keeps the key of the login and sends it. It adds four more things: forms with
+// data-search search as the user types, the key "/" moves the focus to the search, buttons with data-copy
+// copy the command before them, and a main element with data-live is fetched again when the server
+// reports a change of what it shows, and while it has data-follow.
 "use strict";
 (async () => {
   // The key of the cookie. Programs on other ports of this host get the cookie, but not this storage.
@@ -163,6 +164,16 @@
     field.select();
   });
 
+  main.addEventListener("click", async ({target}) => {
+    if (!("copy" in target.dataset)) return;
+    const command = target.previousElementSibling;
+    const copied = await navigator.clipboard?.writeText(command.textContent).then(() => true, () => false);
+    // Without the right to write to the clipboard, the user copies the selection.
+    if (!copied) getSelection().selectAllChildren(command);
+    live.textContent = copied ? "Copied" : "Selected";
+    target.textContent = live.textContent;
+  });
+
   // Live updates. data-live has the beginnings of the paths that this page shows. A changed path that
   // ends with a slash means all paths below it.
   const within = (path, parent) => path.startsWith(parent.endsWith("/") ? parent : parent + "/");
@@ -193,5 +204,8 @@
   if (main.dataset.live) {
     document.addEventListener("visibilitychange", resume);
     listen();
+    setInterval(() => {
+      if ("follow" in main.dataset && !document.hidden && !request) update();
+    }, 5_000);
   }
 })();
