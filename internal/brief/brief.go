@@ -62,3 +62,12 @@ func List(texts []string, n int) string {
 	}
 	return list
 }
+
+// Denial removes the resource and the name of the object from the message of an API server about something
+// forbidden, for texts that name the object already. Other messages do not change.
+func Denial(message string) string {
+	if _, why, found := strings.Cut(message, "\" is forbidden: "); found {
+		return why
+	}
+	return message
+}

@@ -214,7 +214,7 @@ func TestCloudRejects(t *testing.T) {
 		t.Errorf("got %v, %d lookups", err, s.lookups)
 	}
 	rejected := s.pool.Admit(connection, types.NamespacedName{Name: "a"})
-	want := "the cloud has not given access to " + someEKS + " since 1970-01-01T01:16:40Z: 403 no; it is tried again within 1m0s"
+	want := "the cloud has not given access to " + someEKS + " since 1970-01-01T01:16:40Z: 403 no"
 	if rejected == nil || rejected.Checking || rejected.Error() != want || rejected.Key != "cluster" {
 		t.Errorf("got %v, want %s", rejected, want)
 	}

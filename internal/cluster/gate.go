@@ -56,12 +56,12 @@ func (u *Unreachable) Error() string {
 		return "the connection to " + u.Host + " is being checked"
 	}
 	if u.Cloud != "" {
-		return fmt.Sprintf("the cloud has not given access to %s since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
+		return fmt.Sprintf("the cloud has not given access to %s since %s: %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause)
 	}
 	if u.Slow {
-		return fmt.Sprintf("%s answers reads too slowly or with errors since %s: %s; nothing is read or changed there meanwhile; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
+		return fmt.Sprintf("%s answers reads too slowly or with errors since %s: %s; nothing is read or changed there meanwhile", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause)
 	}
-	return fmt.Sprintf("%s has not been reachable since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
+	return fmt.Sprintf("%s has not been reachable since %s: %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause)
 }
 
 // gate rejects requests to a cluster while its breaker is open. All connections by the same

@@ -62,13 +62,13 @@ func (f *ConnectionFinder) identityOf(ctx context.Context, hr *helmv2.HelmReleas
 	case hr.Spec.ServiceAccountName != "":
 		identity = "this release acts as " + account + " (spec.serviceAccountName)"
 	case f.DefaultServiceAccount != "":
-		identity = "spec.serviceAccountName is not set, so this release acts as " + account + " (--default-service-account)"
+		identity = "this release acts as " + account + " (--default-service-account)"
 		todo += ", or set spec.serviceAccountName"
 	case where != "":
-		identity, where = "spec.serviceAccountName is not set, so this release acts as the identity in "+ConnectionReference(hr), ""
+		identity, where = "this release acts as the identity in "+ConnectionReference(hr), ""
 		todo = "Give that identity the right, or set spec.serviceAccountName"
 	default:
-		identity = "spec.serviceAccountName is not set, so this release acts as the controller"
+		identity = "this release acts as the controller"
 		todo = "Set spec.serviceAccountName, or bind a role to the ServiceAccount of the controller"
 	}
 	if identity += where + ","; missing {

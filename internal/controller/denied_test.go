@@ -30,46 +30,46 @@ func TestDenied(t *testing.T) {
 	}{
 		"Default": {
 			defaultAccount: "tenant", err: fmt.Errorf("listing: %w", secrets),
-			want: "Could not read: spec.serviceAccountName is not set, so this release acts as apps/tenant (--default-service-account), which may not read Secrets in apps. " +
-				"Nothing was changed. Retries follow with back-off. Bind a role to apps/tenant, or set spec.serviceAccountName.",
+			want: "Could not read: this release acts as apps/tenant (--default-service-account), which may not read Secrets in apps. " +
+				"Nothing was changed. Bind a role to apps/tenant, or set spec.serviceAccountName. Retrying with back-off.",
 		},
 		"Named": {
 			spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant", StorageNamespace: "store"}, err: secrets,
 			want: "Could not read: this release acts as apps/tenant (spec.serviceAccountName), which may not read Secrets in store. " +
-				"Nothing was changed. Retries follow with back-off. Bind a role to apps/tenant.",
+				"Nothing was changed. Bind a role to apps/tenant. Retrying with back-off.",
 		},
 		"Missing": {
 			spec: helmv2.HelmReleaseSpec{ServiceAccountName: "gone"}, err: secrets,
 			want: "Could not read: this release acts as apps/gone (spec.serviceAccountName), which does not exist, and which may not read Secrets in apps. " +
-				"Nothing was changed. Retries follow with back-off. Create ServiceAccount apps/gone and bind a role to it.",
+				"Nothing was changed. Create ServiceAccount apps/gone and bind a role to it. Retrying with back-off.",
 		},
 		"Controller": {
 			err: apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", errors.New("no")),
-			want: "Could not read: spec.serviceAccountName is not set, so this release acts as the controller, which may not read deployments.apps. " +
-				"Nothing was changed. Retries follow with back-off. Set spec.serviceAccountName, or bind a role to the ServiceAccount of the controller.",
+			want: "Could not read: this release acts as the controller, which may not read deployments.apps. " +
+				"Nothing was changed. Set spec.serviceAccountName, or bind a role to the ServiceAccount of the controller. Retrying with back-off.",
 		},
 		"OtherCluster": {
 			spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("value")}, err: secrets,
-			want: "Could not read: spec.serviceAccountName is not set, so this release acts as the identity in Secret 'apps/there', which may not read Secrets in apps. " +
-				"Nothing was changed. Retries follow with back-off. Give that identity the right, or set spec.serviceAccountName.",
+			want: "Could not read: this release acts as the identity in Secret 'apps/there', which may not read Secrets in apps. " +
+				"Nothing was changed. Give that identity the right, or set spec.serviceAccountName. Retrying with back-off.",
 		},
 		"OtherClusterNamed": {
 			spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("value"), ServiceAccountName: "gone"}, err: secrets,
 			want: "Could not read: this release acts as apps/gone (spec.serviceAccountName) in the cluster of Secret 'apps/there', which may not read Secrets in apps. " +
-				"Nothing was changed. Retries follow with back-off. Bind a role to apps/gone.",
+				"Nothing was changed. Bind a role to apps/gone. Retrying with back-off.",
 		},
 		"OtherError": {
 			defaultAccount: "tenant", err: errors.New(`cannot get resource "secrets"`),
-			want: `Could not read: cannot get resource "secrets". Nothing was changed. Retries follow with back-off.`,
+			want: `Could not read: cannot get resource "secrets". Nothing was changed. Retrying with back-off.`,
 		},
 		"Proxy": {
 			defaultAccount: "tenant",
 			err:            apierrors.NewGenericServerResponse(403, "get", schema.GroupResource{Resource: "secrets"}, "", "a page", 0, true),
-			want:           "Could not read: a page (get secrets). Nothing was changed. Retries follow with back-off.",
+			want:           "Could not read: a page (get secrets). Nothing was changed. Retrying with back-off.",
 		},
 		"NoDetails": {
 			defaultAccount: "tenant", err: &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "no"}},
-			want: "Could not read: no. Nothing was changed. Retries follow with back-off.",
+			want: "Could not read: no. Nothing was changed. Retrying with back-off.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

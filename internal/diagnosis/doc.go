@@ -24,6 +24,10 @@ import (
 // Facts are the input of Find about one object that is not ready or has failed.
 type Facts struct {
 	Kind, Namespace, Name string
+	// Home is the namespace of the release. Texts name an object in it without its namespace.
+	Home string
+	// Waited is the timeout of the wait that has ended; zero if the object was not awaited until then.
+	Waited time.Duration
 	// Role is "hook" or "test" if the object is one, or empty.
 	Role string
 	// Status is the readiness message for the object.

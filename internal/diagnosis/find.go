@@ -31,7 +31,7 @@ func Find(f Facts) Finding {
 		if f.Failed {
 			r.Code = helmv2.FailureFailed
 		}
-		s.text = f.stable(f.quote(f.Status, false))
+		s.text = f.stable(f.quote(withoutStatus(f.Status), false))
 	}
 	if f.isRetried() && s.crashing {
 		r.Hopeless, r.Patience = false, 0
@@ -43,6 +43,14 @@ func Find(f Facts) Finding {
 	return r
 }
 
+// withoutStatus removes the word for the status of an object from its readiness message.
+func withoutStatus(text string) string {
+	for _, word := range []string{"InProgress: ", "Failed: ", "Terminating: ", "Unknown: ", "NotFound: "} {
+		text = strings.TrimPrefix(text, word)
+	}
+	return text
+}
+
 // isRetried reports whether another limit counts the failures: the limit of a Job or of hooks.
 func (f *Facts) isRetried() bool { return f.Kind == "Job" || f.Role != "" }
 
@@ -51,7 +59,7 @@ func (f *Facts) isRetried() bool { return f.Kind == "Job" || f.Role != "" }
 func (f *Facts) symptom(pod *corev1.Pod) symptom {
 	if f.Refused {
 		s := creationSymptom(f.Status)
-		s.text = "refused"
+		s.text = ""
 		return s
 	}
 	if c := f.condition("ReplicaFailure"); c.Message != "" {
@@ -202,7 +210,7 @@ func probed(p *corev1.Pod, container string) bool {
 
 // creationSymptom returns the symptom of a Pod that could not be created.
 func creationSymptom(message string) symptom {
-	s := symptom{text: "a Pod cannot be created", said: message}
+	s := symptom{text: "a Pod cannot be created", said: brief.Denial(message)}
 	for _, known := range []struct {
 		part, code string
 		patience   time.Duration
@@ -282,24 +290,31 @@ func (f *Facts) logs() []Log {
 
 // subject returns the kind and name of the object for texts.
 func (f *Facts) subject() string {
-	name := f.Name
-	if f.Namespace != "" {
-		name = f.Namespace + "/" + f.Name
+	name := f.Kind + " " + f.Name
+	if f.Namespace != "" && f.Namespace != f.Home {
+		name = f.Kind + " " + f.Namespace + "/" + f.Name
 	}
 	if f.Role != "" {
-		return strings.ToUpper(f.Role[:1]) + f.Role[1:] + " " + name + " (" + f.Kind + ")"
+		return strings.ToUpper(f.Role[:1]) + f.Role[1:] + " " + name
 	}
-	return f.Kind + " " + name
+	return name
 }
 
 // summary returns one line. If a container left no termination message, the last line of its log is
 // used. Equal failures have equal summaries, because receivers of events drop repeated messages.
 func (f *Facts) summary(s symptom, r Finding) string {
-	text := f.subject() + ": " + r.Code
-	if s.container != "" {
+	text := f.subject()
+	switch {
+	case s.container != "":
 		text += ": container " + s.container + " " + s.text
-	} else if s.text != "" {
+	case !r.Sure && f.Waited > 0 && f.isRetried():
+		return brief.Cut(fmt.Sprintf("%s did not finish within %s", text, f.Waited), MaxSummary)
+	case !r.Sure && f.Waited > 0:
+		text = withText(fmt.Sprintf("%s was not ready within %s", text, f.Waited), s.text)
+	case s.text != "":
 		text += ": " + s.text
+	case s.said == "":
+		text += ": " + r.Code
 	}
 	said := f.whole(s.said, s.written)
 	if said == "" && s.written {

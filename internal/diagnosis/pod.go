@@ -112,7 +112,7 @@ func OrderedStatuses(p *corev1.Pod) []corev1.ContainerStatus {
 // takes precedence.
 func statusSymptom(p *corev1.Pod) symptom {
 	for _, c := range OrderedStatuses(p) {
-		if s := containerSymptom(c); s.code != "" {
+		if s := containerSymptom(c, memoryLimit(p, c.Name)); s.code != "" {
 			s.container = c.Name
 			return s
 		}
@@ -139,19 +139,28 @@ func schedulingSymptom(message string) symptom {
 	return symptom{code: code, text: "no node for the Pod", said: message}
 }
 
-func containerSymptom(c corev1.ContainerStatus) symptom {
+// memoryLimit returns the memory limit of a container; empty if it has none.
+func memoryLimit(p *corev1.Pod, container string) string {
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if limit, set := c.Resources.Limits[corev1.ResourceMemory]; set && c.Name == container {
+			return limit.String()
+		}
+	}
+	return ""
+}
+
+// containerSymptom returns the symptom in the status of a container with a memory limit, which may be empty.
+func containerSymptom(c corev1.ContainerStatus, limit string) symptom {
 	if w := c.State.Waiting; w != nil {
-		if s := waitingSymptom(c, w); s.code != "" {
+		if s := waitingSymptom(c, w, limit); s.code != "" {
 			return s
 		}
 	}
 	if end := c.State.Terminated; end != nil && failed(end) {
-		return terminationSymptom(end)
+		return terminationSymptom(end, limit)
 	}
 	if end := c.LastTerminationState.Terminated; end != nil && failed(end) && !c.Ready {
-		s := terminationSymptom(end)
-		s.text += ", restarted"
-		return s
+		return terminationSymptom(end, limit)
 	}
 	return symptom{}
 }
@@ -160,7 +169,7 @@ func failed(end *corev1.ContainerStateTerminated) bool {
 	return end.ExitCode != 0 || end.Reason == oomKilled
 }
 
-func waitingSymptom(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting) symptom {
+func waitingSymptom(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting, limit string) symptom {
 	s := symptom{text: "waits: " + w.Reason, said: w.Message}
 	if IsImagePullError(w.Reason) {
 		s.text, s.atEnd = fmt.Sprintf("cannot pull image %s (%s)", c.Image, w.Reason), true
@@ -175,7 +184,7 @@ func waitingSymptom(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting) s
 	case w.Reason == "CreateContainerConfigError":
 		s.code = helmv2.FailureConfigMissing
 	case w.Reason == "CrashLoopBackOff":
-		s = crashLoopSymptom(c)
+		s = crashLoopSymptom(c, limit)
 	case strings.HasSuffix(w.Reason, "Error"):
 		s.code = helmv2.FailureNotStarted
 	}
@@ -200,28 +209,30 @@ func missing(message string) bool {
 }
 
 // crashLoopSymptom returns the symptom of a container that is restarted with a back-off.
-func crashLoopSymptom(c corev1.ContainerStatus) symptom {
+func crashLoopSymptom(c corev1.ContainerStatus, limit string) symptom {
 	s := symptom{code: helmv2.FailureCrashLoop, text: "keeps ending"}
 	if end := c.LastTerminationState.Terminated; end != nil {
-		s = terminationSymptom(end)
+		s = terminationSymptom(end, limit)
 		if s.code == helmv2.FailureContainer {
 			s.code = helmv2.FailureCrashLoop
 		}
 	}
-	s.text += ", restarted, CrashLoopBackOff"
 	if s.crashing = true; c.RestartCount >= crashes {
 		s.hopeless, s.patience = true, crashPatience
 	}
 	return s
 }
 
-func terminationSymptom(end *corev1.ContainerStateTerminated) symptom {
+func terminationSymptom(end *corev1.ContainerStateTerminated, limit string) symptom {
 	s := symptom{code: helmv2.FailureContainer, said: end.Message, written: true, text: fmt.Sprintf("exited with code %d", end.ExitCode)}
 	switch end.Reason {
 	case "", "Error", "Completed":
 	case oomKilled:
 		s.code = helmv2.FailureOOMKilled
-		s.text = fmt.Sprintf("needs more memory than it may use, exit code %d", end.ExitCode)
+		s.text = "was killed, out of memory"
+		if limit != "" {
+			s.text += " (limit " + limit + ")"
+		}
 	case "StartError", "ContainerCannotRun":
 		// The message comes from the container runtime.
 		s.code, s.text, s.written = helmv2.FailureNotStarted, fmt.Sprintf("%s, exit code %d", end.Reason, end.ExitCode), false

@@ -79,7 +79,7 @@ func TestEqualFailuresReadAlike(t *testing.T) {
 	if one.Summary != two.Summary {
 		t.Errorf("two equal failures have the summaries\n%s\n%s", one.Summary, two.Summary)
 	}
-	const want = "Deployment apps/web: CrashLoop: container main exited with code 1, restarted, CrashLoopBackOff: web at <pod>: no license"
+	const want = "Deployment apps/web: container main exited with code 1: web at <pod>: no license"
 	if one.Summary != want {
 		t.Errorf("summary %q, want %q", one.Summary, want)
 	}
@@ -87,7 +87,7 @@ func TestEqualFailuresReadAlike(t *testing.T) {
 		t.Error("details and logs do not differ")
 	}
 	unknown := Find(Facts{Kind: "Job", Namespace: "apps", Name: "web", Status: `InProgress: pod "web-x7k2p" since 2026-05-28T12:00:00Z`})
-	if want := `Job apps/web: NotReady: InProgress: pod "web" since`; unknown.Summary != want {
+	if want := `Job apps/web: pod "web" since`; unknown.Summary != want {
 		t.Errorf("summary %q, want %q", unknown.Summary, want)
 	}
 }

@@ -21,12 +21,13 @@ type refusal struct{ code, object, text string }
 // addRefusal adds an object that the API server refused.
 func (f *findings) addRefusal(info *resource.Info, err error) {
 	if code, text := refusalOf(err); code != "" {
-		f.refusals = append(f.refusals, refusal{code, info.Mapping.GroupVersionKind.Kind + " " + nameOf(info), text})
+		f.refusals = append(f.refusals, refusal{code, info.Mapping.GroupVersionKind.Kind + " " + f.nameOf(info), text})
 	}
 }
 
-func nameOf(info *resource.Info) string {
-	if info.Namespace == "" {
+// nameOf returns the name of an object, with its namespace unless that is the namespace of the release.
+func (f *findings) nameOf(info *resource.Info) string {
+	if info.Namespace == "" || info.Namespace == f.namespace {
 		return info.Name
 	}
 	return info.Namespace + "/" + info.Name

@@ -24,7 +24,7 @@ type Examiner interface {
 	// Examine returns nil if it finds no cause.
 	Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis
 	// Refused returns the diagnosis of an object that the API server refused.
-	Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis
+	Refused(suspect release.UnreadyObject, namespace string, secrets []string) *release.Diagnosis
 	// HookLogs returns the ends of the logs of the newest Pod that options select.
 	HookLogs(ctx context.Context, namespace string, options metav1.ListOptions, secrets []string) ([]release.ContainerLog, error)
 }
@@ -34,6 +34,8 @@ type findings struct {
 	// examiner, if set, turns facts into diagnoses.
 	examiner Examiner
 	redact   redact.Redactor
+	// namespace is the namespace of the release.
+	namespace string
 	// given are the secrets of the job.
 	given []string
 
@@ -98,7 +100,7 @@ func (f *findings) Refused(info *resource.Info, err error) {
 	}
 	s := wait.UnreadyObject(info, nil)
 	s.Status = err.Error()
-	f.refusal = f.examiner.Refused(s, f.secrets())
+	f.refusal = f.examiner.Refused(s, f.namespace, f.secrets())
 }
 
 // HookFailed stores that a hook has failed. Its logs are in the diagnosis then.

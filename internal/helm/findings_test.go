@@ -56,7 +56,7 @@ func (w *fakeExaminer) Examine(_ context.Context, q release.DiagnosisRequest) *r
 	return w.answer(q)
 }
 
-func (w *fakeExaminer) Refused(s release.UnreadyObject, _ []string) *release.Diagnosis {
+func (w *fakeExaminer) Refused(s release.UnreadyObject, _ string, _ []string) *release.Diagnosis {
 	w.asked = append(w.asked, "refused "+s.Object.Kind+"/"+s.Object.Name)
 	return &release.Diagnosis{Code: "Forbidden", Object: s.Object, Summary: "it may not be"}
 }

@@ -178,7 +178,7 @@ func waitOptions(spec helmv2.HelmReleaseSpec, defaults helmv2.Defaults) (o wait.
 // prevent the removal of a release.
 func (j *Job) waitOptions() (wait.Options, error) {
 	o, err := waitOptions(j.Spec, j.Defaults)
-	o.Examiner, o.Patient, o.HookRole = j.Examiner, j.Patient, release.RoleHook
+	o.Examiner, o.Patient, o.HookRole, o.Namespace = j.Examiner, j.Patient, release.RoleHook, j.target().Namespace
 	waits := true
 	switch j.Action.(type) {
 	case release.Install:
@@ -228,7 +228,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	run := &run{
 		job: job, runner: r, getter: getter, charts: r.charts, remote: r.remote, redact: redactor,
 		logs:     redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor),
-		findings: &findings{examiner: job.Examiner, redact: redactor, given: job.Secrets},
+		findings: &findings{examiner: job.Examiner, redact: redactor, namespace: job.target().Namespace, given: job.Secrets},
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{

@@ -34,7 +34,7 @@ func refusalOf(err error) (code, text string) {
 	if !errors.As(err, &status) {
 		return "", ""
 	}
-	answer, message := apiretry.AnswerOf(err), brief.Line(status.Status().Message)
+	answer, message := apiretry.AnswerOf(err), withoutObject(brief.Line(status.Status().Message))
 	switch apiretry.DenialOf(answer) {
 	case apiretry.DeniedByQuota, apiretry.DeniedByLimits:
 		return helmv2.FailureQuotaExceeded, message
@@ -53,13 +53,23 @@ func refusalOf(err error) (code, text string) {
 	details := status.Status().Details
 	switch {
 	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces":
-		return helmv2.FailureNamespaceNotFound, "namespace " + details.Name + " does not exist"
+		return helmv2.FailureNamespaceNotFound, "Namespace " + details.Name + " does not exist"
 	case apierrors.IsInvalid(err) && details != nil && len(details.Causes) > 0:
 		return helmv2.FailureObjectInvalid, invalidFields(details.Causes)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsInternalError(err):
 		return helmv2.FailureObjectInvalid, message
 	}
 	return helmv2.FailureCreate, message
+}
+
+// withoutObject removes the name of the object from the message of an API server: a cause names it already.
+func withoutObject(message string) string {
+	if typed, found := strings.CutPrefix(message, "failed to create typed patch object ("); found {
+		if _, why, found := strings.Cut(typed, "): "); found {
+			return why
+		}
+	}
+	return brief.Denial(message)
 }
 
 // withoutValue returns why a field is invalid. The value, which precedes the reason in the message of the API

@@ -55,10 +55,10 @@ func (a Assessment) protect(p Protection, action v1alpha1.PlanAction, removals [
 func (d Demands) approval(removals []v1alpha1.PlanRemoval) string {
 	for _, by := range d.Approvals {
 		if by.Of == v1alpha1.ApprovalAlways {
-			return fmt.Sprintf("%s demands approval of all changes", by.Policy)
+			return by.Policy + ": all changes"
 		}
 		if i := slices.IndexFunc(removals, func(r v1alpha1.PlanRemoval) bool { return r.Destructive }); i >= 0 {
-			return fmt.Sprintf("%s demands approval of destructive changes, such as that of %s", by.Policy, objectOf(removals[i]))
+			return fmt.Sprintf("%s: destructive changes, such as that of %s", by.Policy, objectOf(removals[i]))
 		}
 	}
 	return ""

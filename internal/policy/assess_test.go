@@ -44,8 +44,8 @@ func TestAssess(t *testing.T) {
 		want    Assessment
 	}{
 		"Nothing":           {demands: Demands{}, changes: []v1alpha1.PlanChange{remove}},
-		"Always":            {demands: Demands{Approvals: []Approval{always, destructive}}, want: Assessment{Needs: "a demands approval of all changes"}},
-		"Destructive":       {demands: Demands{Approvals: []Approval{destructive}}, changes: []v1alpha1.PlanChange{update, other}, want: Assessment{Needs: "b demands approval of destructive changes, such as that of ConfigMap/data"}},
+		"Always":            {demands: Demands{Approvals: []Approval{always, destructive}}, want: Assessment{Needs: "a: all changes"}},
+		"Destructive":       {demands: Demands{Approvals: []Approval{destructive}}, changes: []v1alpha1.PlanChange{update, other}, want: Assessment{Needs: "b: destructive changes, such as that of ConfigMap/data"}},
 		"NotDestructive":    {demands: Demands{Approvals: []Approval{destructive}}, changes: []v1alpha1.PlanChange{update, replace}},
 		"Delete":            {demands: Demands{Protections: []Protection{protection("p", false, v1alpha1.ProtectDelete)}}, changes: []v1alpha1.PlanChange{other, remove}, want: Assessment{Needs: "p protects PersistentVolumeClaim/data"}},
 		"OtherKind":         {demands: Demands{Protections: []Protection{protection("p", true, v1alpha1.ProtectDelete)}}, changes: []v1alpha1.PlanChange{other}},
@@ -57,14 +57,14 @@ func TestAssess(t *testing.T) {
 		"ReinstallCreates":  {demands: Demands{Protections: []Protection{protection("p", false, v1alpha1.ProtectReinstall)}}, action: v1alpha1.PlanReinstall, changes: []v1alpha1.PlanChange{change(v1alpha1.ChangeCreate, pvc)}},
 		"ReinstallReplaces": {demands: Demands{Protections: []Protection{protection("p", false, v1alpha1.ProtectReplace)}}, action: v1alpha1.PlanReinstall, changes: []v1alpha1.PlanChange{remove}},
 		"HookReplaces":      {demands: Demands{Protections: []Protection{protection("p", true, v1alpha1.ProtectDelete)}}, changes: []v1alpha1.PlanChange{hooked}, want: Assessment{Needs: "p protects PersistentVolumeClaim/data", Denied: "p denies the replacement of PersistentVolumeClaim/data"}},
-		"HookIsDestructive": {demands: Demands{Approvals: []Approval{destructive}}, changes: []v1alpha1.PlanChange{hooked}, want: Assessment{Needs: "b demands approval of destructive changes, such as that of PersistentVolumeClaim/data"}},
+		"HookIsDestructive": {demands: Demands{Approvals: []Approval{destructive}}, changes: []v1alpha1.PlanChange{hooked}, want: Assessment{Needs: "b: destructive changes, such as that of PersistentVolumeClaim/data"}},
 		"Group":             {demands: Demands{Protections: []Protection{named("Cluster.postgresql.cnpg.io")}}, changes: []v1alpha1.PlanChange{cluster}, want: Assessment{Needs: "p protects Cluster/db"}},
 		"AnyGroup":          {demands: Demands{Protections: []Protection{named("Cluster")}}, changes: []v1alpha1.PlanChange{cluster}, want: Assessment{Needs: "p protects Cluster/db"}},
 		"OtherGroup":        {demands: Demands{Protections: []Protection{named("Cluster.cluster.x-k8s.io")}}, changes: []v1alpha1.PlanChange{cluster}},
 		"CoreGroup":         {demands: Demands{Protections: []Protection{named("PersistentVolumeClaim.")}}, changes: []v1alpha1.PlanChange{remove}, want: Assessment{Needs: "p protects PersistentVolumeClaim/data"}},
 		"CRD":               {demands: Demands{Protections: []Protection{named("Cluster.postgresql.cnpg.io")}}, dropped: []apischema.GroupKind{{Group: "postgresql.cnpg.io", Kind: "Cluster"}}, want: Assessment{Needs: "p protects Cluster/*"}},
 		"Rollback":          {demands: Demands{Protections: []Protection{protection("p", true, v1alpha1.ProtectDelete)}}, action: v1alpha1.PlanRollback, changes: []v1alpha1.PlanChange{remove}},
-		"RollbackApproved":  {demands: Demands{Approvals: []Approval{always}}, action: v1alpha1.PlanRollback, changes: []v1alpha1.PlanChange{remove}, want: Assessment{Needs: "a demands approval of all changes"}},
+		"RollbackApproved":  {demands: Demands{Approvals: []Approval{always}}, action: v1alpha1.PlanRollback, changes: []v1alpha1.PlanChange{remove}, want: Assessment{Needs: "a: all changes"}},
 	} {
 		if got := tc.demands.Assess(tc.action, plan.Removals(tc.changes, tc.dropped)); got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)

@@ -247,20 +247,20 @@ func awaitApproval(in Input, d Decision) *Decision {
 	case plan.Failed != "":
 		return &Decision{Action: Wait{Obstacle: helmv2.ReasonPlanFailed}, Why: fmt.Sprintf("the plan of the '%s' action cannot be computed: %s", Name(d.Action), plan.Failed)}
 	case plan.Denied != "":
-		return &Decision{Action: Stall{Reason: helmv2.ReasonPolicyRefused}, Why: fmt.Sprintf("%s; plan %s", plan.Denied, plan.Digest)}
+		return &Decision{Action: Stall{Reason: helmv2.ReasonPolicyRefused}, Why: plan.Denied}
 	case plan.Refused != "":
-		return wait(fmt.Sprintf("the plan cannot be approved, since the API server refuses %s; plan %s", plan.Refused, plan.Digest))
+		return wait("the plan cannot be approved, since the API server refuses " + plan.Refused)
 	case plan.Needs == "":
 		return nil
 	case plan.Rejected == plan.Digest:
 		return &Decision{
 			Action: Stall{Reason: helmv2.ReasonRejected},
-			Why:    fmt.Sprintf("the plan of the '%s' action was rejected%s (%s)", Name(d.Action), plan.Rejection, plan.Summary),
+			Why:    fmt.Sprintf("The plan of the '%s' action was rejected%s (%s)", Name(d.Action), plan.Rejection, plan.Summary),
 		}
 	case plan.Approved == plan.Digest:
 		return nil
 	}
-	return wait(fmt.Sprintf("the '%s' action awaits approval, since %s: %s; plan %s", Name(d.Action), plan.Needs, plan.Summary, plan.Digest))
+	return wait(fmt.Sprintf("Waiting for approval of the '%s' action (%s): %s", Name(d.Action), plan.Needs, plan.Summary))
 }
 
 // RejectionOf returns who has rejected a plan, and why, as the end of a sentence; empty if neither is

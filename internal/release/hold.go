@@ -48,7 +48,7 @@ func HoldOf(annotations map[string]string, now time.Time) Hold {
 		case !now.Before(until):
 			return Hold{Ended: fmt.Sprintf("annotation %s is %s, which is over", helmv2.AnnotationRollbackUntil, note(end))}
 		default:
-			h.Until, h.Note = until, "until "+until.UTC().Format(time.RFC3339)
+			h.Until, h.Note = until, "until "+until.UTC().Format("2006-01-02 15:04 MST")
 		}
 	}
 	switch {

@@ -27,7 +27,7 @@ func TestHoldOf(t *testing.T) {
 		"Unlimited": {map[string]string{to: "3"}, Hold{Active: true, To: 3}},
 		"Limited": {
 			map[string]string{to: "3", until: end.Format(time.RFC3339)},
-			Hold{Active: true, To: 3, Until: end, Note: "until 2026-01-01T13:00:00Z"},
+			Hold{Active: true, To: 3, Until: end, Note: "until 2026-01-01 13:00 UTC"},
 		},
 		"Over": {
 			map[string]string{to: "3", until: testNow.Format(time.RFC3339)},

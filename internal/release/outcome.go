@@ -244,6 +244,10 @@ type UnreadyObject struct {
 type DiagnosisRequest struct {
 	// Objects are the unready objects, terminally failed ones first.
 	Objects []UnreadyObject
+	// Namespace is the namespace of the release: objects in it are named without a namespace.
+	Namespace string
+	// Waited is the timeout of the wait that has ended; zero for other reasons.
+	Waited time.Duration
 	// Secrets are texts that the diagnosis must not contain.
 	Secrets []string
 	// Brief limits the reads to those that decide whether waiting can still succeed.

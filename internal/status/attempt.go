@@ -124,6 +124,7 @@ func startRelease(c *conditions, message string, again, insists bool) {
 func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	r := Report{Status: *hr.Status.DeepCopy()}
 	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
+	c.cause = causeOf(o)
 	switch a := o.Action.(type) {
 	case release.Install:
 		finishRelease(&r, &c, o, helmv2.ActionInstall)
@@ -159,7 +160,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	}
 	c.keepGate()
-	c.setCause(causeOf(o))
+	c.setCause(c.cause)
 	r.Events = append(r.Events, furtherEvents(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
@@ -262,7 +263,6 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 	status := &r.Status
 	c.remove(helmv2.ConditionDrifted)
 	reason, what := failedMessage(action, o.Desired, o.Err)
-	what = withSummary(o, what)
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, what)
 	counted := o.Stored() || !o.Desired.Policy.RetriesExhausted(*status, action)
 	again := !o.Stored() && status.Failures > 0 && !c.changed(helmv2.ConditionReleased)
@@ -274,8 +274,8 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	if !o.Stored() && o.Desired.Policy.RetriesExhausted(*status, action) {
 		c.remove(helmv2.ConditionReconciling)
-		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, exceededMessage(c,
-			release.RetriesExceededMessage(action, release.Failures(*status, action)), status, o.Desired))
+		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded,
+			c.exceeded(release.RetriesExceededMessage(action, release.Failures(*status, action))))
 		status.ObservedGeneration = o.Desired.Generation
 	}
 	event := warning(reason, explainResult(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(desiredMetadata(o.Desired), o))
@@ -286,7 +286,8 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 // awaitOwners reports an action that waits until other releases no longer own its objects. The
 // installed release does not change.
 func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
-	text := message.Of(message.ObjectsOwned, message.Facts{What: awaitOwnersMessage(action, o.Desired, o.Err)}).String()
+	facts := c.facts(message.SubjectOf(action, o.Desired.Chart.Name, o.Desired.Chart.Version), awaitOwnersMessage(action, o.Desired, o.Err))
+	text := message.Of(message.ObjectsOwned, facts).String()
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, text)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	if c.changed(helmv2.ConditionReady) {
@@ -297,7 +298,7 @@ func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 // deferRelease reports an action that dry runs have denied, and that is tried nevertheless. Released
 // records that, see Denied.
 func deferRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, withSummary(o, deniedMessage(action, o.Desired, o.Err)))
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, deniedMessage(action, o.Desired, o.Err))
 	c.summarize(&r.Status, o.Desired)
 	text := c.get(helmv2.ConditionReady).Message
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
@@ -324,7 +325,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 			event = join(message, "; ", changesOf(o, nil, nil))
 		}
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
-		c.copyReleased("")
+		c.copyReleased("", "")
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, event, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		clearRelease(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
@@ -336,10 +337,17 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	status.Failures++
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, withSummary(o, uninstallFailedMessage(last, o.Err)))
-	text := c.copyReleased(message.UninstallFailed)
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, uninstallFailedMessage(last, o.Err))
+	text := c.copyReleased(message.UninstallFailed, subjectOfUninstall(last))
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, text, withDiagnosis(snapshotMetadata(last), o)))
+}
+
+func subjectOfUninstall(last *helmv2.Snapshot) string {
+	if last == nil {
+		return "Uninstall"
+	}
+	return message.SubjectOf(helmv2.ActionUninstall, last.ChartName, last.ChartVersion)
 }
 
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {
@@ -356,7 +364,7 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 		}
 		what := unlockedMessage(&o.Revisions[0], unlock.Status)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, what)
-		text := c.copyReleased(message.Unlocked)
+		text := c.copyReleased(message.Unlocked, "")
 		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, text, revisionMetadata(&o.Revisions[0])))
 		return
 	}
@@ -369,7 +377,7 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	}
 	r.Status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, unlockFailedMessage(unlock, o.Err))
-	text := c.copyReleased(message.UnlockFailed)
+	text := c.copyReleased(message.UnlockFailed, "")
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
 	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, text, nil))
 }

@@ -27,7 +27,7 @@ func causeOf(o release.Outcome) release.Cause {
 	case len(o.Owners) > 0:
 		return release.Cause{Code: helmv2.ReasonObjectsOwned, Text: o.Err.Error()}
 	case o.Oversized():
-		return release.Cause{Code: helmv2.ReasonReleaseTooLarge, Text: o.Err.Error()}
+		return release.Cause{Code: helmv2.ReasonReleaseTooLarge, Text: sizeOf(o.Record)}
 	}
 	if d := o.Diagnosis; d != nil {
 		return release.Cause{Code: d.Code, Text: d.Summary}
@@ -46,7 +46,7 @@ func causeOfDecision(d release.Decision, newest *release.Revision) release.Cause
 		return release.Cause{Code: helmv2.FailureFailed, Text: storedCause(newest)}
 	}
 	switch a, _ := d.Action.(release.Stall); a.Reason {
-	case helmv2.ReasonContested, helmv2.ReasonPolicyRefused, helmv2.ReasonRejected, helmv2.ReasonRollbackRefused, helmv2.ReasonReleaseTooLarge:
+	case helmv2.ReasonContested, helmv2.ReasonPolicyRefused, helmv2.ReasonRejected, helmv2.ReasonRollbackRefused:
 		return release.Cause{Code: a.Reason, Text: d.Why}
 	}
 	return release.Cause{}
@@ -76,8 +76,21 @@ func (c *conditions) setCause(found release.Cause) {
 	case isRegularWait(ready.Reason):
 		c.remove(helmv2.ConditionFailing)
 	case c.index(helmv2.ConditionFailing) < 0 && isFailure(ready.Reason):
-		c.set(helmv2.ConditionFailing, metav1.ConditionTrue, ready.Reason, ready.Message)
+		c.set(helmv2.ConditionFailing, metav1.ConditionTrue, ready.Reason, c.unknownCause())
 	}
+}
+
+// unknownCause returns the message of Failing for a failure whose cause is not known: the message of the
+// condition with the failure that an action has recorded, or else of Ready.
+func (c *conditions) unknownCause() string {
+	recorded := c.get(helmv2.ConditionReady)
+	for _, kind := range []string{helmv2.ConditionRemediated, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRolledBack} {
+		if r := c.get(kind); r.Status == metav1.ConditionFalse {
+			recorded = r
+			break
+		}
+	}
+	return brief.Cut(brief.Line(recorded.Message), maxCause)
 }
 
 // isFailure reports whether a reason of Ready=False is the failure of an action.

@@ -116,7 +116,7 @@ func TestEventsOfSuccess(t *testing.T) {
 		"Hold": {
 			failed,
 			release.Outcome{Action: release.Rollback{Version: 3, Hold: true}, Revisions: made(5, "1.1.0", "6", "main@sha1:12")},
-			"Helm release apps/web.v5 with chart web@1.1.0 is held at revision 0 by annotation pintle.dev/rollback-to: chart 1.2.0 to 1.1.0, app 7 to 6; source main@sha1:12",
+			"Rolled back to revision 0 (web 1.1.0, as revision 5) and held: chart 1.2.0 to 1.1.0, app 7 to 6; source main@sha1:12",
 		},
 		"Uninstall": {
 			four,
@@ -134,7 +134,7 @@ func TestEventsOfSuccess(t *testing.T) {
 			"Helm uninstall remediation for release apps/web.v4 with chart web@1.2.0 succeeded: 1 object deleted",
 		},
 		"Failed": {
-			four, release.Outcome{Action: release.Uninstall{}, Err: errors.New("no")}, "Helm uninstall failed for release apps/web.v4 with chart web@1.2.0: no",
+			four, release.Outcome{Action: release.Uninstall{}, Err: errors.New("no")}, "Uninstall of web 1.2.0 failed: no",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

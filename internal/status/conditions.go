@@ -4,6 +4,7 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type conditions struct {
 	// requested is true if TestSuccess is the result of a requested run. It stays then, even if tests
 	// are not enabled.
 	requested bool
+	// cause is the cause that the outcome or the decision has; zero if there is none. An earlier one is
+	// in condition Failing.
+	cause release.Cause
 }
 
 func conditionsOf(hr *helmv2.HelmRelease, status *helmv2.HelmReleaseStatus, generation int64, now time.Time) conditions {
@@ -116,10 +120,8 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 		c.remove(helmv2.ConditionTestSuccess)
 	}
 	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
-		reason, what := remediationSummary(r, c.failure(status, want))
-		summary := r
-		summary.Reason, summary.Message = reason, what
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, explain(c, summary, status, want))
+		summary := summaryOf(r, c.failure(status, want))
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, summary.Reason, explain(c, summary, status, want))
 		return
 	}
 	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && want.Policy.Tests && !release.IgnoresTests(want, *status) {
@@ -139,25 +141,26 @@ func explain(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseS
 
 // explainResult returns the same message for Ready or for an event.
 func explainResult(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired, forEvent bool) string {
+	facts := c.facts(subjectOf(result, status, want), result.Message)
 	f := message.FailureOf(status, want)
-	f.What = result.Message
 	switch {
 	case result.Reason == helmv2.ReasonReleaseTooLarge:
-		return message.Of(message.TooLarge, message.Facts{What: result.Message}).String()
+		return message.Of(message.TooLarge, facts).String()
 	case result.Reason == helmv2.ReasonDryRunDenied:
-		return message.Of(message.DryRunDenied, message.Facts{
-			What: result.Message, Action: string(status.LastAttemptedReleaseAction), Interval: message.Duration(release.DenialRetry),
-		}).String()
+		facts.Interval = message.Duration(release.DenialRetry)
+		return message.Of(message.DryRunDenied, facts).String()
 	case result.Type == helmv2.ConditionRemediated:
 		f.RemedyFailed = result.Status != metav1.ConditionTrue
 		f.Uninstalled = !f.RemedyFailed && c.get(helmv2.ConditionRemediated).Reason == helmv2.ReasonUninstallSucceeded
-		f.RolledBack = !f.RemedyFailed && !f.Uninstalled
+		if f.RolledBack = !f.RemedyFailed && !f.Uninstalled; f.RolledBack {
+			facts.Runs = runningAgain(status.History)
+		}
 	case result.Status != metav1.ConditionFalse:
 		return result.Message
 	case result.Type == helmv2.ConditionTestSuccess && c.requested:
-		return message.Of(message.TestOnly, message.Facts{What: result.Message}).String()
+		return message.Of(message.TestOnly, facts).String()
 	case result.Type == helmv2.ConditionTestSuccess && !release.Tested(release.Latest(status.History)):
-		return message.Of(message.TestAgain, message.Facts{What: result.Message}).String()
+		return message.Of(message.TestAgain, facts).String()
 	case result.Type == helmv2.ConditionTestSuccess:
 		// The tested revision is stored, even if a later attempt was rejected.
 		f.Rejected = false
@@ -167,9 +170,51 @@ func explainResult(c *conditions, result metav1.Condition, status *helmv2.HelmRe
 		return result.Message
 	}
 	if forEvent {
-		return f.EventParts().String()
+		return f.EventParts(facts).String()
 	}
-	return f.Parts().String()
+	return f.Parts(facts).String()
+}
+
+// facts returns the facts of a message about an action that did not succeed: its subject and cause, and
+// below the message in the format of helm-controller. An unknown cause, such as the cause of a failure
+// that another controller has recorded, is in that message only.
+func (c *conditions) facts(subject, details string) message.Facts {
+	cause := c.cause
+	if failing := c.get(helmv2.ConditionFailing); cause == (release.Cause{}) && failing.Type != "" && failing.Message != c.unknownCause() {
+		cause = release.Cause{Code: failing.Reason, Text: failing.Message}
+	}
+	if cause.Text == "" {
+		return message.Facts{What: details, Remedy: message.Remedy(cause.Code)}
+	}
+	return message.Facts{Subject: subject, Cause: cause.Text, Remedy: message.Remedy(cause.Code), Details: details}
+}
+
+// subjectOf returns the failed action as a noun phrase. Results that were never set are of an upgrade.
+func subjectOf(result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+	last := release.Latest(status.History)
+	switch {
+	case result.Type == helmv2.ConditionTestSuccess && last != nil:
+		return message.SubjectOf(helmv2.ActionTest, last.ChartName, last.ChartVersion)
+	case result.Type == helmv2.ConditionRemediated && result.Status != metav1.ConditionTrue && result.Reason == helmv2.ReasonRollbackFailed:
+		return "Rollback"
+	case result.Type == helmv2.ConditionRemediated && result.Status != metav1.ConditionTrue && last != nil:
+		return message.SubjectOf(helmv2.ActionUninstall, last.ChartName, last.ChartVersion)
+	}
+	return message.SubjectOf(status.LastAttemptedReleaseAction, want.Chart.Name, want.Chart.Version)
+}
+
+// runningAgain returns which revision runs after a rollback, and of which one it is the copy.
+func runningAgain(history helmv2.Snapshots) string {
+	last := release.Latest(history)
+	if last == nil {
+		return "The last revision that was deployed runs again"
+	}
+	older := slices.DeleteFunc(slices.Clone(history), func(s *helmv2.Snapshot) bool { return s == nil || s.Version == last.Version })
+	as := ""
+	if target := release.Previous(older, true); target != nil {
+		as = fmt.Sprintf(", as revision %d", target.Version)
+	}
+	return fmt.Sprintf("Chart %s %s runs again (revision %d%s)", last.ChartName, last.ChartVersion, last.Version, as)
 }
 
 // failure returns the condition of the failure that is remediated: Released, or TestSuccess unless
@@ -184,11 +229,14 @@ func (c *conditions) failure(status *helmv2.HelmReleaseStatus, want release.Desi
 	return metav1.Condition{}
 }
 
-// copyReleased copies Released to Ready, with the other parts of the message of a kind, and returns
-// the message.
-func (c *conditions) copyReleased(kind message.Kind) string {
+// copyReleased copies Released to Ready with the message of a kind, and returns the message.
+func (c *conditions) copyReleased(kind message.Kind, subject string) string {
 	r := c.get(helmv2.ConditionReleased)
-	text := message.Of(kind, message.Facts{What: r.Message}).String()
+	f := message.Facts{What: r.Message}
+	if subject != "" {
+		f = c.facts(subject, r.Message)
+	}
+	text := message.Of(kind, f).String()
 	c.set(helmv2.ConditionReady, r.Status, r.Reason, text)
 	return text
 }

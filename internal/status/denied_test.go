@@ -33,8 +33,9 @@ func TestDenied(t *testing.T) {
 	}
 	r := deny()
 	c := conditions{list: r.Status.Conditions}
-	const message = "Helm upgrade of release apps/web with chart web@1.1.0 did not begin: the API server would refuse: [a, b]. Nothing was changed. " +
-		"The upgrade is tried all the same in 15s: the API server then decides about each object."
+	const message = "Upgrade to web 1.1.0 did not start: the API server would refuse: [a, b]. Nothing was changed. " +
+		"Tried all the same in 15s: the API server then decides about each object.\n" +
+		"Helm upgrade of release apps/web with chart web@1.1.0 did not begin: the API server would refuse: [a, b]"
 	if ready := c.get(helmv2.ConditionReady); ready.Status != metav1.ConditionFalse || ready.Reason != helmv2.ReasonDryRunDenied || ready.Message != message {
 		t.Errorf("Ready is %+v", ready)
 	}

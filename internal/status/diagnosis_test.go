@@ -11,6 +11,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // TestDiagnosed: for each action, the message of a failure begins with the summary of the
@@ -24,13 +25,13 @@ func TestDiagnosed(t *testing.T) {
 		condition string
 		want      string
 	}{
-		"install":   {release.Install{}, helmv2.ConditionReleased, "Helm install failed for release apps/web with chart web@1.1.0: hooks failed: timeout"},
-		"upgrade":   {release.Upgrade{}, helmv2.ConditionReleased, "Helm upgrade failed for release apps/web with chart web@1.1.0: hooks failed: timeout"},
-		"test":      {release.Test{}, helmv2.ConditionTestSuccess, "Helm test failed for release apps/web.v1 with chart web@1.1.0: hooks failed: timeout"},
-		"rollback":  {release.Rollback{Version: 1}, helmv2.ConditionRemediated, "Helm rollback to previous release apps/web.v1 with chart web@1.1.0 failed: hooks failed: timeout"},
-		"remedy":    {release.Uninstall{Remediation: true}, helmv2.ConditionRemediated, "Helm uninstall remediation for release apps/web.v1 with chart web@1.1.0 failed: hooks failed: timeout"},
-		"uninstall": {release.Uninstall{}, helmv2.ConditionReleased, "Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: hooks failed: timeout"},
-		"heal":      {release.Recheck{Version: 1}, helmv2.ConditionReleased, "Helm install failed for release apps/web with chart web@1.1.0: hooks failed: timeout"},
+		"install":   {release.Install{}, helmv2.ConditionReleased, "Helm install failed for release apps/web with chart web@1.1.0: hooks failed: " + summary + ": timeout"},
+		"upgrade":   {release.Upgrade{}, helmv2.ConditionReleased, "Helm upgrade failed for release apps/web with chart web@1.1.0: hooks failed: " + summary + ": timeout"},
+		"test":      {release.Test{}, helmv2.ConditionTestSuccess, "Helm test failed for release apps/web.v1 with chart web@1.1.0: hooks failed: " + summary + ": timeout"},
+		"rollback":  {release.Rollback{Version: 1}, helmv2.ConditionRemediated, "Helm rollback to previous release apps/web.v1 with chart web@1.1.0 failed: hooks failed: " + summary + ": timeout"},
+		"remedy":    {release.Uninstall{Remediation: true}, helmv2.ConditionRemediated, "Helm uninstall remediation for release apps/web.v1 with chart web@1.1.0 failed: hooks failed: " + summary + ": timeout"},
+		"uninstall": {release.Uninstall{}, helmv2.ConditionReleased, "Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: hooks failed: " + summary + ": timeout"},
+		"heal":      {release.Recheck{Version: 1}, helmv2.ConditionReleased, "Helm install failed for release apps/web with chart web@1.1.0: hooks failed: " + summary + ": timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := testDesired()
@@ -44,11 +45,10 @@ func TestDiagnosed(t *testing.T) {
 			}
 			r := Finished(testObject(), out, testNow)
 			c := conditions{list: r.Status.Conditions}
-			message := summary + "; " + tc.want
-			if got := c.get(tc.condition).Message; got != message {
-				t.Errorf("%s has message %q, want %q", tc.condition, got, message)
+			if got := c.get(tc.condition).Message; got != tc.want {
+				t.Errorf("%s has message %q, want %q", tc.condition, got, tc.want)
 			}
-			if len(r.Events) != 1 || !strings.HasPrefix(r.Events[0].Message, message) {
+			if len(r.Events) != 1 || !strings.Contains(message.Head(r.Events[0].Message), " failed: "+summary+". ") || !strings.HasSuffix(r.Events[0].Message, "\n"+tc.want) {
 				t.Fatalf("events %+v", r.Events)
 			}
 			m := r.Events[0].Metadata

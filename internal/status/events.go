@@ -129,16 +129,6 @@ func metadata(revision, token, appVersion, ociDigest string) map[string]string {
 	return m
 }
 
-// withSummary prepends the summary of the diagnosis to the message of a failure, so that the cause
-// is visible where messages are cut off. In Helm's record, it stays a part of the error.
-func withSummary(o release.Outcome, message string) string {
-	d := o.Diagnosis
-	if d == nil {
-		return message
-	}
-	return d.Summary + "; " + strings.Replace(message, d.Summary+": ", "", 1)
-}
-
 // withDiagnosis returns the annotations of the event of a failure: the given ones, the code
 // of the cause, the object and the details of the diagnosis, and the last lines of logs. None of these is in the
 // message, so that events of equal failures have equal messages.

@@ -59,7 +59,11 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, reason string, after time
 
 // gateMessage returns the message of an action that a policy holds.
 func gateMessage(d release.Decision, reason string, after time.Duration, plan *release.Plan) string {
-	kind := message.AwaitingApproval
+	kind, f := message.AwaitingApproval, message.Facts{Cause: d.Why, Interval: message.Duration(after)}
+	if plan != nil && plan.Digest != "" && (reason == helmv2.ReasonAwaitingApproval || reason == helmv2.ReasonRejected) {
+		// Another plan with equal numbers of changes is news.
+		f.Details = "Plan " + plan.Digest
+	}
 	switch {
 	case reason == helmv2.ReasonFrozen:
 		kind = message.Frozen
@@ -70,7 +74,7 @@ func gateMessage(d release.Decision, reason string, after time.Duration, plan *r
 	case plan != nil && plan.Refused != "":
 		kind = message.ChangeRefused
 	}
-	return message.Of(kind, message.Facts{Cause: d.Why, Interval: message.Duration(after)}).String()
+	return message.Of(kind, f).String()
 }
 
 // keepGate keeps Reconciling or Stalled while Ready reports that a policy holds an action or

@@ -46,7 +46,7 @@ func TestAnnouncedAgain(t *testing.T) {
 	hr.Status = Finished(hr, failed, testNow).Status
 	got := Started(hr, upgrade, want, testNow).Status
 	const first = "Running 'upgrade' action with timeout of 1m0s, attempt 2"
-	const text = first + ". The last attempt failed: Helm upgrade failed for release apps/web with chart web@1.1.0: it broke. The result follows when the action has ended."
+	const text = first + ". The last attempt failed: it broke. The result follows when the action has ended."
 	c := conditions{list: got.Conditions}
 	if message := c.get(helmv2.ConditionReconciling).Message; message != text {
 		t.Errorf("the announcement is %q", message)

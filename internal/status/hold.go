@@ -47,22 +47,22 @@ func held(hr *helmv2.HelmRelease, in release.Input) Report {
 	status.History = release.Truncate(updateSuperseded(status.History, in.Observed.Revisions))
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	before := c.get(helmv2.ConditionRolledBack)
-	message := heldMessage(newest, in.Desired.Hold)
-	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, withKept(message, heldAt(newest, in.Desired.Hold), before))
+	text := heldMessage(newest, in.Desired.Hold)
+	c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, withKept(text, heldAt(newest, in.Desired.Hold), before))
 	var r Report
 	if before.Status != metav1.ConditionTrue {
-		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, revisionMetadata(newest)))
+		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, text, revisionMetadata(newest)))
 	}
 	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionLocked)
 	holdConditions{&c, in.Desired.Hold}.setTests(&status, in)
 	tests := c.get(helmv2.ConditionTestSuccess)
 	switch other := release.RequestsOther(in); {
 	case other != "":
-		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, message+"; the spec requests another state: "+other)
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, message.Of(message.HeldBack, message.Facts{What: text, Cause: wanted(in, other)}).String())
 	case tests.Status == metav1.ConditionFalse && in.Desired.Policy.Tests && !release.IgnoresTests(in.Desired, status):
 		c.set(helmv2.ConditionReady, tests.Status, tests.Reason, tests.Message)
 	default:
-		c.set(helmv2.ConditionReady, metav1.ConditionTrue, helmv2.ReasonRolledBack, message+", as the spec requests")
+		c.set(helmv2.ConditionReady, metav1.ConditionTrue, helmv2.ReasonRolledBack, text+". The spec wants this state.")
 	}
 	reportDrift(&r, &c, snapshot(*newest), in)
 	status.Conditions = c.list
@@ -91,7 +91,7 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	var r Report
 	if a.Reason == helmv2.ReasonRollbackRefused {
-		text := message.Of(message.RollbackRefused, message.Facts{What: refusedMessage(in.Desired, d.Why)}).String()
+		text := message.Of(message.RollbackRefused, message.Facts{Cause: d.Why}).String()
 		c.set(helmv2.ConditionRolledBack, metav1.ConditionFalse, a.Reason, text)
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, text)
 		if c.changed(helmv2.ConditionRolledBack) {
@@ -112,11 +112,10 @@ func holdStalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in
 
 // stallMessage returns the message of Stalled. RolledBack has the cause.
 func (c holdConditions) stallMessage(why string, a release.Stall) string {
-	cause := c.get(helmv2.ConditionRolledBack).Message
 	if a.Reason == helmv2.ReasonRollbackRefused {
-		return cause
+		return c.get(helmv2.ConditionRolledBack).Message
 	}
-	return message.Of(message.HoldExceeded, message.Facts{What: join(why, ": ", cause)}).String()
+	return c.exceeded(why)
 }
 
 // holdRetried reports a failed rollback of a hold that is retried later.
@@ -178,7 +177,7 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 		// Otherwise nothing was changed, and the rollback is repeated with back-off.
 		status.Failures++
 	}
-	what := withSummary(o, holdFailedMessage(o.Desired.Target, a.Version, o.Err.Error()))
+	what := holdFailedMessage(o.Desired.Target, a.Version, o.Err.Error())
 	if o.Oversized() {
 		what = tooLargeMessage(o)
 	}
@@ -225,7 +224,9 @@ func (c holdConditions) setFailed(what string, p release.ActionPolicy, failures 
 	case p.Exhausted(failures):
 		kind = message.HoldFailedLast
 	}
-	text := message.Of(kind, message.Facts{What: what, Interval: message.Duration(p.RetryInterval)}).String()
+	facts := c.facts(fmt.Sprintf("Rollback to revision %d", c.hold.To), what)
+	facts.Again = "Retrying every " + message.Duration(p.RetryInterval)
+	text := message.Of(kind, facts).String()
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, text)
 	return text
 }
@@ -277,19 +278,23 @@ func settles(a release.Action) bool {
 // heldMessage returns the message about a release that is held.
 func heldMessage(made *release.Revision, hold release.Hold) string {
 	if hold.Note != "" {
-		return heldAt(made, hold) + " (" + hold.Note + ")"
+		return heldAt(made, hold) + " and held " + hold.Note
 	}
-	return heldAt(made, hold)
+	return heldAt(made, hold) + " and held"
+}
+
+// wanted returns what the spec of a release that is held requests, whose state differs as given.
+func wanted(in release.Input, other string) string {
+	newest, chart := in.Observed.Newest(), in.Desired.Chart
+	if in.Observed.Unresolved == "" && (newest.ChartName != chart.Name || newest.ChartVersion != chart.Version) {
+		return chart.Name + " " + chart.Version
+	}
+	return "another state: " + other
 }
 
 // heldAt returns the common prefix of all messages about a hold. The rest of a message may change.
 func heldAt(made *release.Revision, hold release.Hold) string {
-	return fmt.Sprintf("Helm release %s with chart %s is held at revision %d by annotation %s",
-		fullName(made.Namespace, made.Name, made.Version), chartName(made.ChartName, made.ChartVersion), hold.To, helmv2.AnnotationRollbackTo)
-}
-
-func refusedMessage(want release.Desired, why string) string {
-	return fmt.Sprintf("Helm release %s/%s is not rolled back: %s", want.Target.Namespace, want.Target.Name, why)
+	return fmt.Sprintf("Rolled back to revision %d (%s %s, as revision %d)", hold.To, made.ChartName, made.ChartVersion, made.Version)
 }
 
 func holdFailedMessage(target release.Target, to int, cause string) string {

@@ -35,7 +35,11 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	first := !c.interrupted()
-	message, since := interruptedMessage(o, c.get(helmv2.ConditionReady), c.now)
+	what, since := outageMessage(*o.Interrupted, c.get(helmv2.ConditionReady), c.now)
+	c.cause.Text = what
+	message := message.Of(message.Interrupted, message.Facts{
+		Cause: what, Action: release.Name(o.Action), Interval: message.Duration(release.MaxInterruptedDelay),
+	}).String()
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, message)
 	// The next interruption reads the start of the outage from here.
 	c.list[c.index(helmv2.ConditionReady)].LastTransitionTime = since
@@ -45,10 +49,9 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 	}
 }
 
-// interruptedMessage returns the message of an interruption and the start of the outage. An outage
-// that Ready reports already started at the transition time of Ready.
-func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Time) (text string, since metav1.Time) {
-	outage := *o.Interrupted
+// outageMessage returns the message about an outage, and its start. An outage that Ready reports already
+// started at the transition time of Ready.
+func outageMessage(outage release.Outage, ready metav1.Condition, now metav1.Time) (text string, since metav1.Time) {
 	since = ready.LastTransitionTime
 	if !sameOutage(ready, outage.Server) {
 		if since = seconds(outage.Since); since.IsZero() {
@@ -59,8 +62,7 @@ func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Ti
 	if outage.Cause != "" {
 		text += ": " + outage.Cause
 	}
-	what := text + "; " + interruptedAction(o) + " was interrupted"
-	return message.Of(message.Interrupted, message.Facts{What: what, Interval: message.Duration(release.MaxInterruptedDelay)}).String(), since
+	return text, since
 }
 
 // unavailableMessage returns the prefix of the message of an interruption.

@@ -34,7 +34,6 @@ func TestInterrupted(t *testing.T) {
 	hr := testObject()
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReleased, Status: metav1.ConditionTrue, Reason: helmv2.ReasonInstallSucceeded, Message: "it is there"}}
 	before := hr.Status.DeepCopy()
-	const tail = "; the 'upgrade' action of release apps/web with chart web@1.1.0 was interrupted"
 	at := func(minutes int) string {
 		return testNow.Add(time.Duration(minutes) * time.Minute).UTC().Format(time.RFC3339)
 	}
@@ -44,12 +43,12 @@ func TestInterrupted(t *testing.T) {
 		message string
 		event   bool
 	}{
-		{"first interruption", outageOf("the API server", 0, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, true},
-		{"same outage", outageOf("the API server", 5, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, false},
-		{"same server, another cause", outageOf("the API server", 6, "503"), "The API server has been unavailable since " + at(0) + ": 503" + tail, false},
-		{"another server", outageOf("webhook a.b of the API server", 7, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
-		{"another server, same outage", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
-		{"a server whose name is a prefix", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10) + tail, false},
+		{"first interruption", outageOf("the API server", 0, "refused"), "The API server has been unavailable since " + at(0) + ": refused", true},
+		{"same outage", outageOf("the API server", 5, "refused"), "The API server has been unavailable since " + at(0) + ": refused", false},
+		{"same server, another cause", outageOf("the API server", 6, "503"), "The API server has been unavailable since " + at(0) + ": 503", false},
+		{"another server", outageOf("webhook a.b of the API server", 7, ""), "Webhook a.b of the API server has been unavailable since " + at(7), false},
+		{"another server, same outage", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7), false},
+		{"a server whose name is a prefix", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10), false},
 	} {
 		// Each attempt is for another generation.
 		hr.Generation++

@@ -24,7 +24,7 @@ func runningMessage(c *conditions, a release.HelmAction, status *helmv2.HelmRele
 	}
 	recorded := release.ResetCounters(*status, want)
 	f := message.FailureOf(&recorded, want)
-	cause := c.failure(&recorded, want).Message
+	cause := c.get(helmv2.ConditionFailing).Message
 	if f.Failures == 0 || cause == "" {
 		return text
 	}

@@ -41,7 +41,7 @@ func TestAwaitsOwners(t *testing.T) {
 	}
 	r := attempt("owned")
 	c := conditions{list: r.Status.Conditions}
-	const message = "Helm upgrade of release apps/web with chart web@1.1.0 waits: owned"
+	const message = "Upgrade to web 1.1.0 waits: owned"
 	if ready := c.get(helmv2.ConditionReady); ready.Status != metav1.ConditionFalse || ready.Reason != helmv2.ReasonObjectsOwned || firstPart(ready.Message) != message {
 		t.Errorf("Ready is %+v", ready)
 	}

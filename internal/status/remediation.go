@@ -35,12 +35,13 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		message = changedMessage(message, o, before, release.Latest(status.History))
 		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, message, withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
 	} else {
-		message := withSummary(o, rollbackFailedMessage(target, o.Err.Error()))
 		status.Failures++
-		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, message)
-		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message, withDiagnosis(rollbackMetadata(target, o.Desired), o)))
+		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, rollbackFailedMessage(target, o.Err.Error()))
 	}
-	c.setRemediated(status, o.Desired)
+	text := c.setRemediated(status, o.Desired)
+	if o.Err != nil {
+		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, text, withDiagnosis(rollbackMetadata(target, o.Desired), o)))
+	}
 }
 
 // renderingRolledBack records that the manifests of a deployed revision are no longer applied, as
@@ -59,30 +60,31 @@ func (c *conditions) setRolledBack(target *helmv2.Snapshot) {
 	c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonRollbackSucceeded, rolledBackMessage(target))
 }
 
-// remediationSummary returns the reason and the message of Ready after a remediation. The message
-// starts with the failure that was remediated. After an uninstall, the reason is the reason of the
-// failure, otherwise the reason of the remediation, as in helm-controller.
-func remediationSummary(remedy, failure metav1.Condition) (reason, message string) {
-	reason, message = remedy.Reason, remedy.Message
+// summaryOf returns a remediation with the reason and the message of Ready. The message starts with the
+// failure that was remediated. After an uninstall, the reason is the reason of the failure, otherwise the
+// reason of the remediation, as in helm-controller.
+func summaryOf(remedy, failure metav1.Condition) metav1.Condition {
+	summary := remedy
 	if failure.Type == "" {
-		return reason, message
+		return summary
 	}
-	message = failure.Message + "; " + remedy.Message
+	summary.Message = failure.Message + "\n" + remedy.Message
 	switch remedy.Reason {
 	case helmv2.ReasonUninstallSucceeded:
-		return failure.Reason, failure.Message
+		summary.Reason, summary.Message = failure.Reason, failure.Message
 	case helmv2.ReasonUninstallFailed:
-		return failure.Reason, message
+		summary.Reason = failure.Reason
 	}
-	return reason, message
+	return summary
 }
 
-// setRemediated sets Ready and Reconciling to the result of a remediation. The next reconciliation
-// decides about another attempt.
-func (c *conditions) setRemediated(status *helmv2.HelmReleaseStatus, want release.Desired) {
+// setRemediated sets Ready and Reconciling to the result of a remediation, and returns their message. The
+// next reconciliation decides about another attempt.
+func (c *conditions) setRemediated(status *helmv2.HelmReleaseStatus, want release.Desired) string {
 	c.summarize(status, want)
 	ready := c.get(helmv2.ConditionReady)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, ready.Message)
+	return ready.Message
 }
 
 // finishRemediation reports the uninstall of a failed release. Its snapshot stays in history.
@@ -107,12 +109,13 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 		c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonUninstallSucceeded, message)
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, changedMessage(message, o, nil, nil), snapshotMetadata(last)))
 	} else {
-		message := withSummary(o, remediationFailedMessage(last, o.Err.Error()))
 		status.Failures++
-		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
-		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
+		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, remediationFailedMessage(last, o.Err.Error()))
 	}
-	c.setRemediated(status, o.Desired)
+	text := c.setRemediated(status, o.Desired)
+	if o.Err != nil {
+		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, text, withDiagnosis(snapshotMetadata(last), o)))
+	}
 }
 
 // finishRecheck reports a recheck of a revision whose objects had not become ready in time. If
@@ -141,7 +144,7 @@ func finishRecheck(r *Report, c *conditions, o release.Outcome) {
 	}
 	action, _ := failedAction(last)
 	reason, what := failedMessage(action, o.Desired, o.Err)
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, withSummary(o, what))
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, what)
 	countFailure(status, status.LastAttemptedReleaseAction)
 	c.summarize(status, o.Desired)
 	text := explain(c, c.get(helmv2.ConditionReleased), status, o.Desired)

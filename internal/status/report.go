@@ -102,7 +102,7 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 		}
 		return stalled(hr, d, a, in)
 	case release.Adopt:
-		return adopted(hr, in)
+		return adopted(hr, d, in)
 	case release.Forget:
 		return forgotten(hr)
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
@@ -255,24 +255,21 @@ func stallMessage(c *conditions, d release.Decision, a release.Stall, status *he
 	case helmv2.ReasonPolicyRefused:
 		return message.Of(message.PolicyRefused, f).String()
 	case helmv2.ReasonReleaseTooLarge:
-		return message.Of(message.TooLargeStalled, f).String()
-	case helmv2.ReasonMissingRollbackTarget:
+		return c.get(helmv2.ConditionReady).Message
+	}
+	if c.get(helmv2.ConditionReady).Status == metav1.ConditionFalse {
+		return c.exceeded(d.Why)
+	}
+	if a.Reason == helmv2.ReasonMissingRollbackTarget {
 		return message.Of(message.NoTargetStalled, f).String()
 	}
-	return exceededMessage(c, d.Why, status, want)
+	return message.Of(message.RetriesExceeded, f).String()
 }
 
-// exceededMessage returns the message of Stalled for an install or upgrade without retries left,
-// with its last failure.
-func exceededMessage(c *conditions, why string, status *helmv2.HelmReleaseStatus, want release.Desired) string {
-	f := message.Facts{What: join(why, ": ", c.failure(status, want).Message)}
-	if release.Rejected(*status) {
-		return message.Of(message.RejectedStalled, f).String()
-	}
-	if c.get(helmv2.ConditionRemediated).Status == metav1.ConditionTrue {
-		return message.Of(message.RemediatedStalled, f).String()
-	}
-	return message.Of(message.RetriesExceeded, f).String()
+// exceeded returns the message of Stalled for a failure that Ready reports: the message of Ready, and the
+// words of helm-controller below.
+func (c *conditions) exceeded(why string) string {
+	return c.get(helmv2.ConditionReady).Message + "\n" + why
 }
 
 // Finalized returns the events of the removal of a finalizer: a warning if the Helm release and its
@@ -296,7 +293,7 @@ func forgotten(hr *helmv2.HelmRelease) Report {
 }
 
 // adopted records revisions that an earlier process has created and could not record.
-func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
+func adopted(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report {
 	status := *hr.Status.DeepCopy()
 	newest, by := in.Observed.Newest(), lastOrigin(in.Desired.UID, &status)
 	if before := release.Latest(status.History); before != nil && before.Version == newest.Version && newest.Status == helmv2.StatusDeployed {
@@ -315,6 +312,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		status.Inventory = inventory(in.Observed.Inventory)
 	}
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
+	c.cause = causeOfDecision(d, newest)
 	interrupted := c.interrupted()
 	switch {
 	case newest.RolledBackTo > 0:

@@ -123,12 +123,12 @@ func TestFinished(t *testing.T) {
 			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
-					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
-					"Reconciling=True/ProgressingWithRetry/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Ready=False/UpgradeFailed/3 Upgrade to web 1.1.0 failed: it broke",
+					"Reconciling=True/ProgressingWithRetry/3 Upgrade to web 1.1.0 failed: it broke",
 					"Failing=True/Failed/3 it broke",
 				},
 				History: []string{"2 failed upgrade sha256:oci", ok1}, Failures: [3]int64{1, 0, 1}, Observed: 2, Retry: "now",
-				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: it broke 1.1.0"},
+				Events: []string{"Warning/UpgradeFailed Upgrade to web 1.1.0 failed: it broke 1.1.0"},
 			},
 		},
 		"UpgradeRefused": {
@@ -137,12 +137,12 @@ func TestFinished(t *testing.T) {
 			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
-					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
-					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s): Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
+					"Ready=False/UpgradeFailed/3 Upgrade to web 1.1.0 failed: bad values",
+					"Stalled=True/RetriesExceeded/3 Upgrade to web 1.1.0 failed: bad values",
 					"Failing=True/Failed/3 bad values",
 				},
 				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
-				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: bad values 1.1.0"},
+				Events: []string{"Warning/UpgradeFailed Upgrade to web 1.1.0 failed: bad values 1.1.0"},
 			},
 		},
 		"TakeOverSucceeded": {
@@ -166,12 +166,12 @@ func TestFinished(t *testing.T) {
 			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
-					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
-					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s): Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
+					"Ready=False/UpgradeFailed/3 Upgrade to web 1.1.0 failed: busy",
+					"Stalled=True/RetriesExceeded/3 Upgrade to web 1.1.0 failed: busy",
 					"Failing=True/Failed/3 busy",
 				},
 				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
-				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: busy 1.1.0"},
+				Events: []string{"Warning/UpgradeFailed Upgrade to web 1.1.0 failed: busy 1.1.0"},
 			},
 		},
 		"UpgradeCancelled": {
@@ -209,12 +209,12 @@ func TestFinished(t *testing.T) {
 			want: parts{
 				Conditions: []string{
 					"Released=False/UninstallFailed/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
-					"Ready=False/UninstallFailed/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
-					"Reconciling=True/ProgressingWithRetry/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
+					"Ready=False/UninstallFailed/3 Uninstall of web 1.1.0 failed: stuck",
+					"Reconciling=True/ProgressingWithRetry/3 Uninstall of web 1.1.0 failed: stuck",
 					"Failing=True/Failed/3 stuck",
 				},
 				History: []string{"1 uninstalling install sha256:oci"}, Failures: [3]int64{1, 0, 0}, Observed: 2, Retry: "backoff",
-				Events: []string{"Warning/UninstallFailed Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck 1.1.0"},
+				Events: []string{"Warning/UninstallFailed Uninstall of web 1.1.0 failed: stuck 1.1.0"},
 			},
 		},
 		"UninstallCancelled": {

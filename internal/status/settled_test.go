@@ -70,7 +70,7 @@ func TestSettled(t *testing.T) {
 				Conditions: []string{
 					"Released=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 					"Ready=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
-					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s): Helm install failed for release apps/web with chart web@1.1.0: it broke",
+					"Stalled=True/RetriesExceeded/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 					"Failing=True/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 				},
 				History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s",
@@ -131,7 +131,7 @@ func TestAdopted(t *testing.T) {
 			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
-					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Ready=False/UpgradeFailed/3 Upgrade to web 1.1.0 failed: it broke",
 					"Failing=True/Failed/3 it broke",
 				},
 				History: []string{"2 failed upgrade ", "1 deployed install sha256:oci"}, Failures: [3]int64{1, 0, 1}, Observed: 2, Retry: "now",
@@ -147,7 +147,7 @@ func TestAdopted(t *testing.T) {
 			want: parts{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
-					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Ready=False/UpgradeFailed/3 Upgrade to web 1.1.0 failed: it broke",
 					"Failing=True/Failed/3 it broke",
 				},
 				History: []string{"2 failed upgrade ", "1 deployed install sha256:oci"}, Observed: 2, Retry: "now",
@@ -175,7 +175,7 @@ func TestAdoptedReportsTheNewestFailure(t *testing.T) {
 	hr.Status = Finished(hr, o, testNow).Status
 	in := release.Input{Desired: testDesired(), Observed: release.Observed{Revisions: failedSince(3)}, Now: testNow}
 	r := Settled(hr, release.Decision{Action: release.Adopt{}}, in)
-	want := "Helm upgrade failed for release apps/web with chart web@1.1.0: it broke"
+	want := "Upgrade to web 1.1.0 failed: it broke"
 	for _, c := range r.Status.Conditions {
 		if c.Type == helmv2.ConditionReady && firstPart(c.Message) != want {
 			t.Errorf("Ready has message %q, want %q", c.Message, want)

@@ -12,7 +12,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 const kib = 1024
@@ -33,10 +32,9 @@ func finishTooLarge(r *Report, c *conditions, o release.Outcome) {
 	c.setTooLarge(release.Name(o.Action), what)
 	c.summarize(status, o.Desired)
 	c.remove(helmv2.ConditionDrifted, helmv2.ConditionReconciling)
-	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge,
-		message.Of(message.TooLargeStalled, message.Facts{Cause: release.TooLargeMessage()}).String())
+	text := c.get(helmv2.ConditionReady).Message
+	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge, text)
 	if c.changed(conditionOf(release.Name(o.Action))) {
-		text := message.Of(message.TooLarge, message.Facts{What: what}).String()
 		r.Events = append(r.Events, warning(helmv2.ReasonReleaseTooLarge, text, desiredMetadata(o.Desired)))
 	}
 }
@@ -55,19 +53,23 @@ func conditionOf(action string) string {
 }
 
 func tooLargeMessage(o release.Outcome) string {
-	s, t := o.Record, o.Desired.Target
+	t := o.Desired.Target
 	what := fmt.Sprintf("%s refused for release %s/%s with chart %s", release.Name(o.Action), t.Namespace, t.Name,
 		chartName(o.Desired.Chart.Name, o.Desired.Chart.Version))
 	if a, ok := o.Action.(release.Rollback); ok {
 		what = fmt.Sprintf("rollback refused for release %s/%s to revision %d", t.Namespace, t.Name, a.Version)
 	}
+	return fmt.Sprintf("Helm %s: %s: %s", what, sizeOf(o.Record), breakdown(o.Record))
+}
+
+// sizeOf says how large a record is that exceeds the limit.
+func sizeOf(s *release.RecordSize) string {
 	reserve := ""
 	if s.Bytes <= s.Limit {
 		reserve = fmt.Sprintf(", of which %d KiB are reserved for the final update", inKiB(s.Reserved))
 	}
 	percent := (s.Bytes*100 + s.Limit - 1) / s.Limit
-	return fmt.Sprintf("Helm %s: the revision takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds%s: %s",
-		what, roundedUp(s.Bytes), percent, reserve, breakdown(s))
+	return fmt.Sprintf("the revision takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds%s", roundedUp(s.Bytes), percent, reserve)
 }
 
 // nearlyTooLarge returns an event if an action has stored a revision whose record is almost as

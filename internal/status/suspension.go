@@ -71,8 +71,8 @@ func wasBySpec(hr *helmv2.HelmRelease, bySpec *bool) bool {
 // SuspensionMessage returns the message about a suspension, empty without one.
 func SuspensionMessage(hr *helmv2.HelmRelease, s release.Suspension) string {
 	facts := message.Facts{
-		Cause:   s.Why,
-		Command: fmt.Sprintf("kubectl annotate helmrelease -n %s %s", hr.Namespace, hr.Name),
+		Cause:  s.Why,
+		Object: fmt.Sprintf("%s -n %s", hr.Name, hr.Namespace),
 	}
 	switch {
 	case s.BySpec:

@@ -67,7 +67,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		return
 	}
-	c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, withSummary(o, testFailedMessage(last, o.Err.Error())))
+	c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, testFailedMessage(last, o.Err.Error()))
 	if release.Tested(last) && !release.IgnoresTests(o.Desired, *status) {
 		countFailure(status, status.LastAttemptedReleaseAction)
 	} else {
@@ -143,7 +143,7 @@ func finishRequestedTest(r *Report, c *conditions, o release.Outcome) {
 	c.requested = true
 	c.remove(helmv2.ConditionReconciling)
 	if o.Err != nil {
-		message := withSummary(o, testFailedMessage(last, o.Err.Error()))
+		message := testFailedMessage(last, o.Err.Error())
 		c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, message)
 		r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 		return

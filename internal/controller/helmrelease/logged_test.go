@@ -89,7 +89,7 @@ func TestMissingRightIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
-	const want = "Could not determine release state: spec.serviceAccountName is not set, so this release acts as apps/tenant (--default-service-account),"
+	const want = "Could not determine release state: this release acts as apps/tenant (--default-service-account),"
 	if c == nil || c.Reason != helmv2.ReasonStateError || !strings.HasPrefix(c.Message, want) {
 		t.Errorf("Ready is %+v", c)
 	}

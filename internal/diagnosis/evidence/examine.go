@@ -39,7 +39,7 @@ func (e *Reader) Examine(ctx context.Context, q release.DiagnosisRequest) *relea
 	suspects := byRelevance(q.Objects)
 	var best *release.Diagnosis
 	for i := range suspects[:min(len(suspects), maxSuspects)] {
-		x := &inspection{reader: e, suspect: &suspects[i], brief: q.Brief, secrets: slices.Clone(q.Secrets)}
+		x := &inspection{reader: e, suspect: &suspects[i], request: q, secrets: slices.Clone(q.Secrets)}
 		found := x.run(ctx)
 		d := x.diagnosis(found)
 		if best == nil || found.Sure {
@@ -53,10 +53,10 @@ func (e *Reader) Examine(ctx context.Context, q release.DiagnosisRequest) *relea
 }
 
 // Refused returns the diagnosis of an object that the API server rejected with the message in
-// Status.
-func (e *Reader) Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis {
+// Status. namespace is the namespace of the release.
+func (e *Reader) Refused(suspect release.UnreadyObject, namespace string, secrets []string) *release.Diagnosis {
 	x := &inspection{reader: e, suspect: &suspect, facts: diagnosis.Facts{
-		Kind: suspect.Object.Kind, Namespace: suspect.Object.Namespace, Name: suspect.Object.Name,
+		Kind: suspect.Object.Kind, Namespace: suspect.Object.Namespace, Name: suspect.Object.Name, Home: namespace,
 		Status: suspect.Status, Refused: true, Secrets: secrets,
 	}}
 	return x.diagnosis(diagnosis.Find(x.facts))
@@ -94,7 +94,7 @@ func hasPods(o release.Object) bool {
 type inspection struct {
 	reader  *Reader
 	suspect *release.UnreadyObject
-	brief   bool
+	request release.DiagnosisRequest
 	secrets []string
 	facts   diagnosis.Facts
 }
@@ -103,6 +103,7 @@ func (x *inspection) run(ctx context.Context) diagnosis.Finding {
 	s := x.suspect
 	x.facts = diagnosis.Facts{
 		Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name, Role: string(s.Role),
+		Home: x.request.Namespace, Waited: x.request.Waited,
 		Status: s.Status, Failed: s.Failed, Conditions: conditions(s.Content), Secrets: x.secrets,
 	}
 	if hasPods(s.Object) {
@@ -110,10 +111,10 @@ func (x *inspection) run(ctx context.Context) diagnosis.Finding {
 	}
 	pod := diagnosis.RelevantPod(x.facts.Pods)
 	// A sure symptom of a Pod needs no events.
-	if found := diagnosis.Find(x.facts); x.brief && (found.Sure || s.Object.Kind == "Deployment" || s.Object.Kind == "Pod") {
+	if found := diagnosis.Find(x.facts); x.request.Brief && (found.Sure || s.Object.Kind == "Deployment" || s.Object.Kind == "Pod") {
 		return found
 	}
-	if pod != nil && !x.brief {
+	if pod != nil && !x.request.Brief {
 		// Logs are read first, because the Pod may be terminating.
 		x.readLogs(ctx, pod)
 	}
@@ -121,7 +122,7 @@ func (x *inspection) run(ctx context.Context) diagnosis.Finding {
 		// The reason why a Deployment's Pods cannot be created is in its status.
 		x.readEvents(ctx, s.UID)
 	}
-	if x.brief {
+	if x.request.Brief {
 		return diagnosis.Find(x.facts)
 	}
 	if pod != nil {

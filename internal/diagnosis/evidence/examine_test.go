@@ -115,7 +115,7 @@ func TestExamine(t *testing.T) {
 			reason:   "the log of the container's previous run is read and redacted",
 			from:     &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, secrets: map[string]string{"access": canary}, log: "one\nit is " + canary + "\n"},
 			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop,
-			contains: []string{"Deployment apps/web: CrashLoop", "it is ***", "one\n"}, absent: []string{canary},
+			contains: []string{"Deployment apps/web: container main", "it is ***", "one\n"}, absent: []string{canary},
 			requests: []string{"pods app=web", "secrets access", "logs web-1-a/main previous=true", "events uid-web-1-a"},
 		},
 		"secret refused": {
@@ -128,7 +128,7 @@ func TestExamine(t *testing.T) {
 		"pods refused": {
 			reason: "forbidden resources are left out and listed",
 			from:   &memorySource{refused: []string{"pods", "events"}}, suspects: []release.UnreadyObject{job()}, code: helmv2.FailureNotReady,
-			contains: []string{"Job apps/web: NotReady: InProgress: late", "not read: pods: pods", "not read: events: events"},
+			contains: []string{"Job apps/web: late", "not read: pods: pods", "not read: events: events"},
 			requests: []string{"pods controller-uid=u", "events uid-Job"},
 		},
 		"log refused": {
@@ -191,7 +191,7 @@ func TestExamine(t *testing.T) {
 				s.UID, s.Role, s.HideLogs = "", release.RoleTest, true
 				return []release.UnreadyObject{s}
 			}(),
-			code: helmv2.FailureCrashLoop, contains: []string{"Test apps/web (Pod)", "hook-output-log-policy"}, absent: []string{"loud"},
+			code: helmv2.FailureCrashLoop, contains: []string{"Test Pod apps/web", "hook-output-log-policy"}, absent: []string{"loud"},
 			requests: []string{"pods metadata.name=web", "events uid-web"},
 		},
 	} {
@@ -243,8 +243,8 @@ func TestManySecrets(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s := suspect(t, "Deployment", "apps", "{}")
 	s.Status = `deployments.apps "web" is forbidden: User "tenant" cannot patch it, ` + canary
-	d := (&Reader{}).Refused(s, []string{canary})
-	if d.Code != helmv2.FailureForbidden || !strings.HasPrefix(d.Summary, "Deployment apps/web: Forbidden: ") || strings.Contains(d.Summary+strings.Join(d.Details, ""), canary) {
+	d := (&Reader{}).Refused(s, "apps", []string{canary})
+	if d.Code != helmv2.FailureForbidden || !strings.HasPrefix(d.Summary, "Deployment web: User ") || strings.Contains(d.Summary+strings.Join(d.Details, ""), canary) {
 		t.Errorf("%+v", d)
 	}
 }

@@ -105,6 +105,7 @@ func showsLogs(info *resource.Info) bool {
 func (d *diagnosis) examines() bool { return d.diagnosed && d.options.Examiner != nil }
 
 func (d *diagnosis) examine(q release.DiagnosisRequest) *release.Diagnosis {
+	q.Namespace = d.options.Namespace
 	return d.options.Examiner.Examine(d.ctx, q)
 }
 
@@ -181,8 +182,8 @@ func (d *diagnosis) examineFailing(pending []*object) {
 	}
 }
 
-// explain adds the cause to the error of a wait. Helm deletes failed hooks only after that.
-func (d *diagnosis) explain(err error, pending []*object) error {
+// explain adds the cause to the error of a wait. waited is the timeout if it has ended the wait. Helm deletes failed hooks only after that.
+func (d *diagnosis) explain(err error, pending []*object, waited time.Duration) error {
 	if err == nil || !d.examines() || errors.Is(err, ErrCancelled) {
 		return err
 	}
@@ -190,7 +191,7 @@ func (d *diagnosis) explain(err error, pending []*object) error {
 		*d.cause = d.early
 	}
 	if *d.cause == nil {
-		*d.cause = d.examine(release.DiagnosisRequest{Objects: d.unready(pending), Secrets: d.options.Secrets()})
+		*d.cause = d.examine(release.DiagnosisRequest{Objects: d.unready(pending), Secrets: d.options.Secrets(), Waited: waited})
 	}
 	if *d.cause == nil {
 		return err

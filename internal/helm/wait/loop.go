@@ -39,6 +39,8 @@ type loop struct {
 	diagnosis diagnosis
 }
 
+var errTimeout = errors.New("timeout waiting for")
+
 // wait returns when every object was current once, or when one has failed.
 //
 // The answer to the write of an object is its first state. After that, the object is watched if
@@ -49,7 +51,7 @@ func (l *loop) wait(timeout time.Duration) error {
 	l.start()
 	defer l.end()
 	if done, err := l.done(); done {
-		return l.diagnosis.explain(err, l.pending)
+		return l.diagnosis.explain(err, l.pending, 0)
 	}
 	if l.options.Idle != nil {
 		resume := l.options.Idle()
@@ -57,10 +59,13 @@ func (l *loop) wait(timeout time.Duration) error {
 	}
 	l.watch(l.pending)
 	if done, err := l.done(); done {
-		return l.diagnosis.explain(err, l.pending)
+		return l.diagnosis.explain(err, l.pending, 0)
 	}
 	err := l.until(deadline.C)
-	return l.diagnosis.explain(err, l.pending)
+	if errors.Is(err, errTimeout) {
+		return l.diagnosis.explain(err, l.pending, timeout)
+	}
+	return l.diagnosis.explain(err, l.pending, 0)
 }
 
 // start checks every object for the first time.
@@ -170,7 +175,7 @@ func (l *loop) until(deadline <-chan time.Time) error {
 			}
 		case <-deadline:
 			reasons, _ := reasonsOf(l.pending)
-			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
+			return fmt.Errorf("%w: [%s]", errTimeout, strings.Join(reasons, ", "))
 		}
 		l.diagnosis.examineFailing(l.pending)
 		if done, err := l.done(); done {

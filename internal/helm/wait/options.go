@@ -33,6 +33,8 @@ type Options struct {
 	Examiner Examiner
 	// Secrets returns the texts that no diagnosis may contain.
 	Secrets func() []string
+	// Namespace is the namespace of the release, for diagnoses.
+	Namespace string
 	// HookRole is the role of hooks in diagnoses.
 	HookRole release.Role
 	// Patient disables the early end of waits that cannot succeed.

@@ -25,8 +25,6 @@ type Failure struct {
 	RolledBack, Uninstalled, RemedyFailed bool
 	// Target is the number of the revision to roll back to; 0 if there is none.
 	Target int
-	// What is the first part of the message.
-	What string
 }
 
 // FailureOf returns the failure of the last attempt in a status.
@@ -56,12 +54,8 @@ func (f Failure) Kind() Kind {
 		return TestOnly
 	case f.Policy.Retry:
 		return RetriedRegularly
-	case f.RolledBack && exhausted:
-		return RolledBackLast
 	case f.RolledBack:
 		return RolledBack
-	case f.Uninstalled && exhausted:
-		return UninstalledLast
 	case f.Uninstalled:
 		return Uninstalled
 	case exhausted && !f.Policy.RemediateLast:
@@ -79,33 +73,52 @@ func (f Failure) exhausted() bool { return !f.Policy.Retry && f.Policy.Exhausted
 // again returns when the action is tried again.
 func (f Failure) again(kind Kind) string {
 	switch {
-	case kind == RolledBackNext || kind == UninstalledNext:
-		if f.exhausted() {
-			return "and no retries are left"
-		}
-		return "and a retry of the " + string(f.Action) + " follows"
+	case kind == Rejected && !f.Policy.Retry:
+		return backoff
 	case f.Policy.Retry:
-		return "Retries follow every " + Duration(f.Policy.RetryInterval) + " (spec." + string(f.Action) + ".strategy.retryInterval)" + atOnce
+		return "Retrying every " + Duration(f.Policy.RetryInterval)
+	case f.exhausted() || kind == NoTarget:
+		return noRetries
+	case kind == RolledBackNext || kind == UninstalledNext:
+		return "A retry follows"
 	}
-	return "Retries follow with back-off" + atOnce
+	return "Retrying now"
 }
 
 // EventParts returns the message of the event of the failure. Equal failures have equal messages,
 // so the message does not contain which retry follows.
-func (f Failure) EventParts() Parts {
+func (f Failure) EventParts(facts Facts) Parts {
 	kind := f.Kind()
 	if f.Policy.Retries == 0 || kind != RolledBackNext && kind != UninstalledNext && kind != NoRetries {
-		return f.Parts()
+		return f.Parts(facts)
 	}
-	limit := "without limit"
+	limit := "Retrying without limit"
 	if f.Policy.Retries > 0 {
-		limit = "at most " + strconv.Itoa(f.Policy.Retries)
+		limit = "Retries: at most " + strconv.Itoa(f.Policy.Retries)
 	}
-	return Of(Remediated, Facts{What: f.What, Again: limit + " (spec." + string(f.Action) + ".remediation.retries)"})
+	return f.parts(Remediated, facts, limit)
 }
 
-// Parts returns the message of the failure. A rejected action has the same message at each attempt.
-func (f Failure) Parts() Parts {
+// Parts returns the message of the failure, with its facts. A rejected action has the same message at each attempt.
+func (f Failure) Parts(facts Facts) Parts {
 	kind := f.Kind()
-	return Of(kind, Facts{What: f.What, Action: string(f.Action), Again: f.again(kind), Revision: strconv.Itoa(f.Target)})
+	return f.parts(kind, facts, f.again(kind))
+}
+
+func (f Failure) parts(kind Kind, facts Facts, again string) Parts {
+	facts.Again, facts.Revision = again, strconv.Itoa(f.Target)
+	return Of(kind, facts)
+}
+
+// SubjectOf returns an action on a chart as a noun phrase.
+func SubjectOf(action helmv2.ReleaseAction, chart, version string) string {
+	switch action {
+	case helmv2.ActionInstall:
+		return "Install of " + chart + " " + version
+	case helmv2.ActionUninstall:
+		return "Uninstall of " + chart + " " + version
+	case helmv2.ActionTest:
+		return "Test of " + chart + " " + version
+	}
+	return "Upgrade to " + chart + " " + version
 }

@@ -38,7 +38,7 @@ func Obstacle(b *release.Blocked) Parts {
 	case b.Todo != "" && b.Retry.IsNever():
 		p.Next = b.Todo
 	case b.Todo != "":
-		p.Next = Again(b.Retry) + ". " + b.Todo
+		p.Next = b.Todo + ". " + Again(b.Retry)
 	}
 	return p
 }
@@ -50,13 +50,13 @@ func Again(r release.Retry) string {
 	case r.IsNever():
 		return "A retry follows after a change of the spec"
 	case r.IsNow():
-		return "A retry follows now"
+		return "Retrying now"
 	case r.Limit() > 0:
-		return "Retries follow with back-off of at most " + Duration(r.Limit())
+		return "Retrying with back-off of at most " + Duration(r.Limit())
 	case r.IsBackoff():
-		return "Retries follow with back-off"
+		return backoff
 	}
-	return "Retries follow every " + Duration(d)
+	return "Retrying every " + Duration(d)
 }
 
 // Duration returns a duration without units that are zero, such as 5m.
@@ -75,26 +75,26 @@ func Duration(d time.Duration) string {
 func obstacles() []Row {
 	block := func(reason, next string) Row { return row(Kind(blockedBy+reason), "{cause}", nothing, next, reason) }
 	stall := func(reason, next string) Row { return row(Kind(stalledBy+reason), "{cause}", nothing, next, reason) }
-	const spec = "Change the spec: the change triggers the next attempt"
+	const spec = "Change the spec"
 	all := []Row{
 		block(helmv2.ReasonSourceNotReady, "{again}, and at once after a change of the source"),
 		block(helmv2.ReasonArtifactFailed, "{again}, and at once after a change of the source"),
 		stall(helmv2.ReasonArtifactFailed, spec),
 		block(helmv2.ReasonChartMutateError, "{again}, and at once after a change of the source"),
-		block(helmv2.ReasonValuesError, "{again}, and at once after a change of the spec or of a watched ConfigMap or Secret"),
+		block(helmv2.ReasonValuesError, "{again}, and at once after a change of the spec or of a watched object"),
 		block(helmv2.ReasonDependencyNotReady, "{again}, and at once after a change of the dependency"),
 		stall(helmv2.ReasonUnsupportedField, spec),
 		stall(helmv2.ReasonInvalidCELExpression, spec),
-		stall(helmv2.ReasonAccessDenied, spec+", as does another setting of the controller"),
+		stall(helmv2.ReasonAccessDenied, spec+" or the flags of the controller"),
 		stall(helmv2.ReasonContested, "A retry follows when the owner is gone"),
-		block(helmv2.ReasonRESTClientError, "{again}, and at once after a change of the spec or of a watched ConfigMap or Secret"),
+		block(helmv2.ReasonRESTClientError, "{again}, and at once after a change of the spec or of a watched object"),
 		block(helmv2.ReasonStateError, "{again}"),
 		stall(helmv2.ReasonStateError, spec),
-		block(helmv2.ReasonUninstallFailed, "{again}. To delete the HelmRelease without its release, set annotation "+helmv2.AnnotationOrphan),
+		block(helmv2.ReasonUninstallFailed, "{again}. With annotation "+helmv2.AnnotationOrphan+", only the HelmRelease is deleted"),
 		block(helmv2.ReasonPolicyUnavailable, "{again}"),
-		block(helmv2.ReasonTargetUnavailable, "{again}. Free the new target, or change the spec back"),
-		block(helmv2.ReasonContested, "{again}. Delete or rename one of the two HelmReleases"),
-		block(helmv2.ReasonPlanFailed, "{again}, and at once"+strings.TrimPrefix(atOnce, ", and at once")),
+		block(helmv2.ReasonTargetUnavailable, "Free the new target, or change the spec back. {again}"),
+		block(helmv2.ReasonContested, "Delete or rename one of the two HelmReleases. {again}"),
+		block(helmv2.ReasonPlanFailed, "{again}, and at once after a change of the spec, the chart or the values"),
 		row(Progressing, "{cause}", nothing, "The work goes on, and its end triggers the next step", helmv2.ReasonProgressing),
 	}
 	waits := []string{helmv2.ReasonSourceNotReady, helmv2.ReasonDependencyNotReady, helmv2.ReasonProgressing}

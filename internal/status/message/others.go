@@ -79,7 +79,7 @@ func plans() []Row {
 		about(PlanFailed, false, "{cause}", nothing, "The plan is computed again with back-off", v1alpha1.ReasonFailed),
 		about(PlanRefused, false, "{cause}", nothing, "Change the spec, the chart, the values or what refuses the change: the plan is then computed again", v1alpha1.ReasonRefused),
 		about(PlanRejected, true, "{cause}", nothing, "Change the spec, or remove spec.rejected", v1alpha1.ReasonRejected),
-		about(PlanAwaitsApproval, true, "{cause}", nothing, "Set spec.approved to status.digest to apply the plan, or spec.rejected", v1alpha1.ReasonAwaitingApproval),
+		about(PlanAwaitsApproval, true, "Waiting for approval ({cause})", nothing, "Set spec.approved to status.digest to apply the plan, or spec.rejected", v1alpha1.ReasonAwaitingApproval),
 		about(PlanNotApplied, true, "the plan was not applied", nothing, "The plan is applied when no policy holds it", v1alpha1.ReasonPending),
 		about(PlanActionFailed, false, "revision {revision}, which was made of this plan, failed", "The failed revision stays",
 			"The HelmRelease has the cause, and its retries may carry the plan out again", v1alpha1.ReasonFailed),

@@ -3,34 +3,62 @@
 
 package message
 
-import "strings"
+import (
+	"strings"
 
-// maxLength is the length in bytes of the longest condition message that the API server accepts.
-const maxLength = 32768
+	"github.com/pintle-dev/pintle/internal/brief"
+)
 
-// Parts are the three parts of a message. Left and Next are sentences without the final period.
+const (
+	// maxLength is the length in bytes of the longest condition message that the API server accepts.
+	maxLength = 32768
+	// maxHead is the maximum length in bytes of the sentences, which is what a pager shows.
+	maxHead = 240
+)
+
+// Parts are the parts of a message. Left and Next are sentences without the final period.
 type Parts struct {
 	// What is wrong: the object, the field and the cause.
 	What string
-	// Left is what was left alone.
+	// Left is what was left alone, or what runs now.
 	Left string
 	// Next is what happens next and when, or what to do.
 	Next string
+	// Details follow below the sentences; empty for none.
+	Details string
 }
 
-// String returns the parts as sentences in one line. A long cause is shortened, so that the other
-// parts stay.
+// String returns the parts as sentences in the first line, of at most 240 bytes unless Left and Next
+// are longer, and the details below. A longer cause is shortened there, and is whole in the details.
 func (p Parts) String() string {
-	end := sentences(p.Left, p.Next)
-	what := strings.TrimRight(oneLine(p.What), " .")
-	if end == "" {
-		return what
+	end, what := sentences(p.Left, p.Next), strings.TrimRight(brief.Line(p.What), " .")
+	if end == "" && p.Details == "" {
+		return brief.Cut(what, maxLength)
 	}
-	const more = "..."
-	if limit := maxLength - len(end) - len(". "); len(what) > limit {
-		what = strings.ToValidUTF8(what[:limit-len(more)], "") + more
+	if end != "" {
+		end = " " + end
 	}
-	return what + ". " + end
+	head, details := what, p.Details
+	if limit := maxHead - len(".") - len(end); len(what) > limit {
+		head = brief.Cut(what, max(limit, maxHead/4))
+		if !strings.Contains(details, what) {
+			details = strings.TrimSuffix(what+"\n"+details, "\n")
+		}
+	}
+	text := strings.TrimRight(head, ".") + "." + end
+	if head != what {
+		text = head + end
+	}
+	if details != "" {
+		text += "\n" + details
+	}
+	return brief.Cut(text, maxLength)
+}
+
+// Head returns the sentences of a message, without its details.
+func Head(text string) string {
+	head, _, _ := strings.Cut(text, "\n")
+	return head
 }
 
 // sentences joins texts, each with a final period.
@@ -46,18 +74,4 @@ func sentences(texts ...string) string {
 		b.WriteString(t + ".")
 	}
 	return b.String()
-}
-
-// oneLine replaces line breaks and the white space around them by one space.
-func oneLine(text string) string {
-	if !strings.ContainsAny(text, "\n\r") {
-		return strings.TrimSpace(text)
-	}
-	var lines []string
-	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, " ")
 }

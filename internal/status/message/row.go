@@ -37,8 +37,16 @@ type Row struct {
 type Facts struct {
 	// What replaces the first part, if an earlier step has already made it.
 	What string
-	// Cause is the error, and Action the action of Helm: install, upgrade, rollback, uninstall, test.
-	Cause, Action string
+	// Details follow below the sentences.
+	Details string
+	// Subject is the action as a noun phrase; see Subject.
+	Subject string
+	// Cause is the error, and Remedy the sentence that Remedy returns, or empty.
+	Cause, Remedy string
+	// Runs says which revision runs after a rollback.
+	Runs string
+	// Action is the action of Helm: install, upgrade, rollback, uninstall, test.
+	Action string
 	// Release is "<namespace>/<name>", and Chart "<name>@<version>".
 	Release, Chart string
 	// Attempts is the number of failed attempts.
@@ -51,16 +59,21 @@ type Facts struct {
 	Again string
 	// Until is the time, in RFC 3339, at which a suspension ends or has ended.
 	Until string
-	// Command is a kubectl command that annotates the object, without the annotation.
-	Command string
+	// Object is the object as arguments of a command, "<name> -n <namespace>".
+	Object string
 }
 
 // placeholders returns the placeholders and their replacements, in pairs.
 func (f Facts) placeholders() []string {
+	remedy := f.Remedy
+	if remedy != "" {
+		remedy += ". "
+	}
 	return []string{
+		"{subject}", f.Subject, "{remedy}", remedy, "{runs}", f.Runs,
 		"{cause}", f.Cause, "{action}", f.Action, "{release}", f.Release, "{chart}", f.Chart,
 		"{attempts}", f.Attempts, "{revision}", f.Revision, "{interval}", f.Interval, "{again}", f.Again,
-		"{until}", f.Until, "{command}", f.Command,
+		"{until}", f.Until, "{object}", f.Object,
 	}
 }
 
@@ -69,7 +82,7 @@ func Of(kind Kind, f Facts) Parts {
 	p := rowOf(kind).Parts
 	// One replacement: facts from charts may contain braces, too.
 	fill := strings.NewReplacer(f.placeholders()...).Replace
-	p = Parts{What: fill(p.What), Left: fill(p.Left), Next: fill(p.Next)}
+	p = Parts{What: fill(p.What), Left: fill(p.Left), Next: strings.TrimSuffix(fill(p.Next), ". "), Details: f.Details}
 	if f.What != "" {
 		p.What = f.What
 	}

@@ -99,7 +99,9 @@ func (x *explanation) examine(ctx context.Context) {
 		return
 	}
 	secrets, err := x.Secrets(ctx, x.facts.Release)
-	x.facts.Diagnosis = x.Examine(ctx, release.DiagnosisRequest{Objects: unready, Secrets: secrets})
+	x.facts.Diagnosis = x.Examine(ctx, release.DiagnosisRequest{
+		Objects: unready, Namespace: x.facts.Release.GetReleaseNamespace(), Secrets: secrets,
+	})
 	if err != nil && x.facts.Diagnosis != nil && len(x.facts.Diagnosis.Logs) > 0 {
 		// The log may have the values that cannot be redacted.
 		x.facts.Diagnosis.Logs = nil
