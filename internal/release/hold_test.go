@@ -39,7 +39,7 @@ func TestHoldOf(t *testing.T) {
 		},
 		"LimitedWithReason": {
 			map[string]string{to: "3", until: end.Format(time.RFC3339), helmv2.AnnotationRollbackReason: "incident 42"},
-			Hold{Active: true, To: 3, Until: end, Reason: "incident 42", Note: "until 2026-01-01T13:00:00Z: incident 42"},
+			Hold{Active: true, To: 3, Until: end, Reason: "incident 42", Note: "until 2026-01-01 13:00 UTC: incident 42"},
 		},
 		"NoTime": {
 			map[string]string{to: "3", until: "soon"},

@@ -276,6 +276,10 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 		c.remove(helmv2.ConditionReconciling)
 		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded,
 			c.exceeded(release.RetriesExceededMessage(action, release.Failures(*status, action))))
+		if again {
+			// Stalled was removed while the action ran: it is the same failure since Ready changed.
+			c.list[c.index(helmv2.ConditionStalled)].LastTransitionTime = c.get(helmv2.ConditionReady).LastTransitionTime
+		}
 		status.ObservedGeneration = o.Desired.Generation
 	}
 	event := warning(reason, explainResult(c, c.get(helmv2.ConditionReleased), status, o.Desired, true), withDiagnosis(desiredMetadata(o.Desired), o))

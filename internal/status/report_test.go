@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -411,5 +412,19 @@ func TestFailureOfAnOlderSpec(t *testing.T) {
 	hr.Generation++
 	if got := Finished(hr, refused, testNow).Retry; !got.IsNow() {
 		t.Errorf("a newer spec: retry %s, want now", got)
+	}
+}
+
+// TestRejectedAgain: an action that is rejected again has failed since its first attempt.
+func TestRejectedAgain(t *testing.T) {
+	hr, want := testObject(), testDesired()
+	attempt := func(at time.Time) metav1.Condition {
+		hr.Status = Started(hr, release.Decision{Action: release.Upgrade{}}, want, at).Status
+		hr.Status = Finished(hr, release.Outcome{Action: release.Upgrade{}, Desired: want, Err: errors.New("no"), Started: at, Ended: at}, at).Status
+		return *apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionStalled)
+	}
+	first := attempt(testNow)
+	if again := attempt(testNow.Add(time.Minute)); !again.LastTransitionTime.Equal(&first.LastTransitionTime) {
+		t.Errorf("Stalled is %+v, was %+v", again, first)
 	}
 }

@@ -58,6 +58,9 @@ func StateOf(hr *helmv2.HelmRelease, now time.Time) State {
 		return Deleting
 	case ready != nil && ready.Reason == helmv2.ReasonRejected:
 		return Rejected
+	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionStalled) && release.Rejected(hr.Status):
+		// The action is tried again.
+		return Failing
 	case apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionStalled):
 		return Stalled
 	case ready != nil && ready.Reason == helmv2.ReasonSourceNotReady && apimeta.IsStatusConditionTrue(conditions, helmv2.ConditionFailing):
