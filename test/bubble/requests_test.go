@@ -117,7 +117,7 @@ func TestHoldEnds(t *testing.T) {
 			hr.Annotations = map[string]string{helmv2.AnnotationRollbackTo: "1", helmv2.AnnotationRollbackUntil: end.Format(time.RFC3339)}
 		})
 		w.untilMessage("app", "one")
-		w.untilCondition(hr, helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, "until "+end.UTC().Format(time.RFC3339))
+		w.untilCondition(hr, helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, "until "+end.UTC().Format("2006-01-02 15:04 MST"))
 		time.Sleep(time.Minute)
 		w.quiet(7 * time.Hour)
 		w.untilMessage("app", "two")

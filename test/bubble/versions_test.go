@@ -163,14 +163,14 @@ type stored struct {
 	Plan    string
 }
 
-// storedOf reads what is stored for a release. The message of Ready and the fields that the server
-// sets are left out.
+// storedOf reads what is stored for a release. The message of Ready, whose words differ between
+// versions, the time of its last change, and the fields that the server sets are left out.
 func (w *world) storedOf(name string) stored {
 	w.Helper()
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	w.read(hr)
 	s := stored{Records: map[string]corev1.Secret{}, History: hr.Status.History, Ready: condition(hr, helmv2.ConditionReady), Message: w.message(name)}
-	s.Ready.Message = ""
+	s.Ready.Message, s.Ready.LastTransitionTime = "", metav1.Time{}
 	var secrets corev1.SecretList
 	w.must(w.client.List(w.Context(), &secrets, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm", "name": name}))
 	for _, secret := range secrets.Items {
