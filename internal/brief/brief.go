@@ -63,11 +63,15 @@ func List(texts []string, n int) string {
 	return list
 }
 
-// Denial removes the resource and the name of the object from the message of an API server about something
-// forbidden, for texts that name the object already. Other messages do not change.
+// Denial removes the resource, the group, the namespace and the name of the object from the message of an API
+// server about something forbidden, for texts that name the object already. Other messages do not change.
 func Denial(message string) string {
-	if _, why, found := strings.Cut(message, "\" is forbidden: "); found {
-		return why
+	_, why, found := strings.Cut(message, "\" is forbidden: ")
+	if !found {
+		return message
 	}
-	return message
+	if who, _, denied := strings.Cut(why, " in API group \""); denied && strings.HasPrefix(why, "User \"") {
+		return who
+	}
+	return why
 }

@@ -124,7 +124,7 @@ func jobSymptom(c Condition, pod symptom) symptom {
 func (f *Facts) claimSymptom() symptom {
 	for _, reason := range []string{"FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer", "WaitForPodScheduled"} {
 		if e := f.event(reason); e != nil {
-			return symptom{code: helmv2.FailureVolumeNotBound, text: "not bound: " + reason, said: e.Message}
+			return symptom{code: helmv2.FailureVolumeNotBound, said: e.Message}
 		}
 	}
 	return symptom{code: helmv2.FailureVolumeNotBound, text: "not bound", said: f.Status}
@@ -210,7 +210,7 @@ func probed(p *corev1.Pod, container string) bool {
 
 // creationSymptom returns the symptom of a Pod that could not be created.
 func creationSymptom(message string) symptom {
-	s := symptom{text: "a Pod cannot be created", said: brief.Denial(message)}
+	s := symptom{said: brief.Denial(message)}
 	for _, known := range []struct {
 		part, code string
 		patience   time.Duration

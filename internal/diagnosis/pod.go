@@ -136,7 +136,9 @@ func schedulingSymptom(message string) symptom {
 	if strings.Contains(strings.ToLower(message), "persistentvolumeclaim") {
 		code = helmv2.FailureVolumeNotBound
 	}
-	return symptom{code: code, text: "no node for the Pod", said: message}
+	// What preemption would do is no cause.
+	message, _, _ = strings.Cut(message, " preemption: ")
+	return symptom{code: code, said: message}
 }
 
 // memoryLimit returns the memory limit of a container; empty if it has none.
@@ -178,7 +180,7 @@ func waitingSymptom(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting, l
 	case w.Reason == invalidImageName:
 		s.code, s.hopeless, s.patience = helmv2.FailureImageNameInvalid, true, imagePatience
 	case IsImagePullError(w.Reason) && missing(w.Message):
-		s.code, s.hopeless, s.patience = helmv2.FailureImageNotFound, true, imagePatience
+		s = symptom{code: helmv2.FailureImageNotFound, text: fmt.Sprintf("cannot pull image %s: not found", c.Image), hopeless: true, patience: imagePatience}
 	case IsImagePullError(w.Reason):
 		s.code = helmv2.FailureImagePull
 	case w.Reason == "CreateContainerConfigError":

@@ -214,7 +214,7 @@ func runningAgain(history helmv2.Snapshots) string {
 	if target := release.Previous(older, true); target != nil {
 		as = fmt.Sprintf(", as revision %d", target.Version)
 	}
-	return fmt.Sprintf("Chart %s %s runs again (revision %d%s)", last.ChartName, last.ChartVersion, last.Version, as)
+	return fmt.Sprintf("Chart %s %s runs again (revision %d%s)", last.ChartName, message.WithoutBuild(last.ChartVersion), last.Version, as)
 }
 
 // failure returns the condition of the failure that is remediated: Released, or TestSuccess unless

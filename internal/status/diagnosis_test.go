@@ -11,7 +11,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // TestDiagnosed: for each action, the message of a failure begins with the summary of the
@@ -48,7 +47,7 @@ func TestDiagnosed(t *testing.T) {
 			if got := c.get(tc.condition).Message; got != tc.want {
 				t.Errorf("%s has message %q, want %q", tc.condition, got, tc.want)
 			}
-			if len(r.Events) != 1 || !strings.Contains(message.Head(r.Events[0].Message), " failed: "+summary+". ") || !strings.HasSuffix(r.Events[0].Message, "\n"+tc.want) {
+			if len(r.Events) != 1 || !strings.Contains(headOf(r.Events[0].Message), " failed: "+summary+". ") || !strings.HasSuffix(r.Events[0].Message, "\n"+tc.want) {
 				t.Fatalf("events %+v", r.Events)
 			}
 			m := r.Events[0].Metadata
@@ -81,4 +80,10 @@ func TestDiagnosed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// headOf returns the sentences of a message.
+func headOf(text string) string {
+	head, _, _ := strings.Cut(text, "\n")
+	return head
 }

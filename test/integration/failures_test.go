@@ -115,48 +115,48 @@ func failures() []failure {
 		{
 			name: "Image", chart: deployment, edit: briefly,
 			prepare: pod(waitingPod("ImagePullBackOff", `Back-off pulling image "example.com/shop/web:1.4.2": ErrImagePull: example.com/shop/web:1.4.2: not found`)),
-			code:    helmv2.FailureImageNotFound, cause: []string{"Deployment NS/app: ", "container main", "example.com/shop/web:1.4.2", "not found"},
+			code:    helmv2.FailureImageNotFound, cause: []string{"Deployment app: ", "container main", "example.com/shop/web:1.4.2", "not found"},
 		},
 		{
 			name: "Memory", chart: deployment, edit: briefly,
 			prepare: pod(`{phase: Running, containerStatuses: [{name: main, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`),
-			code:    helmv2.FailureOOMKilled, cause: []string{"Deployment NS/app: ", "container main", "memory"},
+			code:    helmv2.FailureOOMKilled, cause: []string{"Deployment app: ", "container main", "memory"},
 		},
 		{
 			name: "Secret", chart: deployment, edit: briefly,
 			prepare: pod(waitingPod("CreateContainerConfigError", "couldn't find key password in Secret NS/access")),
-			code:    helmv2.FailureConfigMissing, cause: []string{"Deployment NS/app: ", "container main", "couldn't find key password in Secret NS/access"},
+			code:    helmv2.FailureConfigMissing, cause: []string{"Deployment app: ", "container main", "couldn't find key password in Secret NS/access"},
 		},
 		{
 			name: "Quota", chart: deployment, edit: expires, object: &appsv1.Deployment{},
 			happens: refused(`pods "app-6d5c7f9b8-x2x4q" is forbidden: exceeded quota: team, requested: limits.memory=128Mi, used: limits.memory=1Gi, limited: limits.memory=1Gi`),
-			code:    helmv2.FailureQuotaExceeded, cause: []string{"Deployment NS/app: ", "exceeded quota: team"},
+			code:    helmv2.FailureQuotaExceeded, cause: []string{"Deployment app: ", "exceeded quota: team"},
 		},
 		{
 			name: "Unschedulable", chart: deployment, edit: briefly,
 			prepare: pod(`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."}]}`),
-			code:    helmv2.FailureUnschedulable, cause: []string{"Deployment NS/app: ", "Insufficient cpu"},
+			code:    helmv2.FailureUnschedulable, cause: []string{"Deployment app: ", "Insufficient cpu"},
 		},
 		{
 			name:  "Claim",
 			chart: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: app}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n",
 			edit:  expires, object: &corev1.PersistentVolumeClaim{},
 			happens: happens{reason: "FailedBinding", message: "no persistent volumes available for this claim and no storage class is set"},
-			code:    helmv2.FailureVolumeNotBound, cause: []string{"PersistentVolumeClaim NS/app: ", "no storage class is set"},
+			code:    helmv2.FailureVolumeNotBound, cause: []string{"PersistentVolumeClaim app: ", "no storage class is set"},
 		},
 		{
 			name: "HookFails", chart: deployment + "---\n" + hook("pre-install", job), object: &batchv1.Job{}, happens: happens{pod: failedPod, status: failedJob},
-			code: helmv2.FailureContainer, cause: []string{"Job", "NS/app", "container main", "code 3", `relation "users" does not exist`},
+			code: helmv2.FailureContainer, cause: []string{"Job app", "container main", "code 3", `relation "users" does not exist`},
 		},
 		{
 			name: "HookHangs", chart: deployment + "---\n" + hook("pre-install", job), edit: expires, object: &batchv1.Job{}, happens: happens{pod: runningPod},
-			code: helmv2.FailureNotReady, cause: []string{"Job", "NS/app"},
+			code: helmv2.FailureNotReady, cause: []string{"Hook Job app did not finish within "},
 		},
 		{
 			name: "TestFails", chart: configMap + "---\n" + hook("test", "apiVersion: v1\nkind: Pod\nmetadata: {name: app}\nspec: {restartPolicy: Never, containers: ["+mainContainer+"]}\n"),
 			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.Test = &helmv2.Test{Enable: true} },
 			object: &corev1.Pod{}, happens: happens{status: failedPod},
-			code: helmv2.FailureContainer, cause: []string{"Pod", "NS/app", "container main", "code 3"},
+			code: helmv2.FailureContainer, cause: []string{"Pod app", "container main", "code 3"},
 		},
 		{
 			name: "Schema", chart: configMap, files: map[string]string{"values.schema.json": `{"properties":{"replicas":{"type":"integer"}}}`}, values: values("replicas", "three"),
@@ -172,21 +172,21 @@ func failures() []failure {
 		},
 		{
 			name: "Field", chart: strings.Replace(deployment, "spec:\n", "spec:\n  replicas: many\n", 1),
-			code: helmv2.FailureObjectInvalid, cause: []string{"Deployment NS/app: ", "replicas"},
+			code: helmv2.FailureObjectInvalid, cause: []string{"Deployment app: ", "replicas"},
 		},
 		{
 			name: "Immutable", chart: strings.ReplaceAll(deployment, "{a: b}", `{a: {{ .Values.app | default "b" }}}`), upgrade: values("app", "c"),
 			edit: func(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableWait: true} },
-			code: helmv2.FailureObjectInvalid, cause: []string{"Deployment NS/app: ", "spec.selector: ", "immutable"},
+			code: helmv2.FailureObjectInvalid, cause: []string{"Deployment app: ", "spec.selector: ", "immutable"},
 		},
 		{
 			name: "Namespace", chart: "{{ range list \"a\" \"b\" \"c\" }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ . }}, namespace: not-yet}\n{{ end }}",
-			code: helmv2.FailureNamespaceNotFound, cause: []string{"amespace not-yet does not exist (3 objects)"},
+			code: helmv2.FailureNamespaceNotFound, cause: []string{"Namespace not-yet does not exist (3 objects)"},
 		},
 		{
 			name: "Policy", chart: configMap,
 			prepare: func(w *world) func(*helmv2.HelmRelease) { w.forbid("app", "label team is required"); return nil },
-			code:    helmv2.FailureAdmissionDenied, cause: []string{"ConfigMap NS/app: ", "label team is required"},
+			code:    helmv2.FailureAdmissionDenied, cause: []string{"ConfigMap app: ", "label team is required"},
 		},
 		{
 			name: "WebhookDenies", chart: configMap,
@@ -194,12 +194,12 @@ func failures() []failure {
 				w.judge(func(*admissionv1.AdmissionRequest, bool) string { return "label team is required" })
 				return nil
 			},
-			code: helmv2.FailureAdmissionDenied, cause: []string{"ConfigMap NS/app: ", "judge.example.com", "label team is required"},
+			code: helmv2.FailureAdmissionDenied, cause: []string{"ConfigMap app: ", "judge.example.com", "label team is required"},
 		},
 		{
 			name: "Rights", chart: deployment, edit: as("tenant"),
 			prepare: func(w *world) func(*helmv2.HelmRelease) { w.account("tenant", "secrets"); return nil },
-			code:    helmv2.FailureForbidden, cause: []string{"Deployment NS/app: ", "system:serviceaccount:NS:tenant", "cannot"},
+			code:    helmv2.FailureForbidden, cause: []string{"Deployment app: ", "system:serviceaccount:NS:tenant", "cannot"},
 		},
 		{name: "NoServiceAccount", chart: configMap, edit: as("tenant"), code: helmv2.ReasonStateError, cause: []string{"NS/tenant", "spec.serviceAccountName", "does not exist"}},
 		{name: "Values", chart: configMap, edit: from(helmv2.ValuesReference{Kind: "Secret", Name: "db"}), code: helmv2.ReasonValuesError, cause: []string{"Secret", "NS/db"}},
@@ -213,36 +213,36 @@ func failures() []failure {
 				hr.Spec.Install, hr.Spec.Rollback = &helmv2.Install{DisableWait: true}, &helmv2.Rollback{DisableWait: true}
 				hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Strategy: helmv2.RemediationRollback, RemediateLastFailure: &last}}
 			},
-			code: helmv2.FailureCrashLoop, cause: []string{"Deployment NS/app: ", "container main", "code 3"},
+			code: helmv2.FailureCrashLoop, cause: []string{"Deployment app: ", "container main", "code 3"},
 		},
 		{name: "ClusterAway", chart: configMap, edit: in("far"), prepare: (*world).farCluster, code: helmv2.ReasonStateError, cause: []string{"https://127.0.0.1:", "connection refused"}},
 
 		{
 			name: "Probe", variant: true, chart: deployment, edit: expires, object: &appsv1.Deployment{},
 			happens: happens{pod: strings.Replace(runningPod, "ready: true", "ready: false", 1), reason: "Unhealthy", message: "Readiness probe failed: statuscode: 503"},
-			code:    helmv2.FailureProbe, cause: []string{"Deployment NS/app: ", "container main", "statuscode: 503"},
+			code:    helmv2.FailureProbe, cause: []string{"Deployment app: ", "container main", "statuscode: 503"},
 		},
 		{
 			name: "WebhookDeniesPods", variant: true, chart: deployment, edit: expires, object: &appsv1.Deployment{},
 			happens: refused(`admission webhook "policy.example.com" denied the request: no root`),
-			code:    helmv2.FailureAdmissionDenied, cause: []string{"Deployment NS/app: ", "policy.example.com", "no root"},
+			code:    helmv2.FailureAdmissionDenied, cause: []string{"Deployment app: ", "policy.example.com", "no root"},
 		},
 		{
 			name: "JobFails", variant: true, chart: job, object: &batchv1.Job{}, happens: happens{pod: failedPod, status: failedJob},
-			code: helmv2.FailureContainer, cause: []string{"Job NS/app: ", "container main", "code 3"},
+			code: helmv2.FailureContainer, cause: []string{"Job app: ", "container main", "code 3"},
 		},
 		{
 			name: "HookWithoutPods", variant: true, chart: hook("pre-install", job), object: &batchv1.Job{}, happens: happens{status: failedJob},
-			code: helmv2.FailureBackoffLimit, cause: []string{"Job", "NS/app"},
+			code: helmv2.FailureBackoffLimit, cause: []string{"Job app"},
 		},
 		{
 			name: "HookQuota", variant: true, chart: hook("pre-install", job), edit: expires, object: &batchv1.Job{},
 			happens: happens{reason: "FailedCreate", message: `Error creating: pods "app-x" is forbidden: exceeded quota: team`},
-			code:    helmv2.FailureQuotaExceeded, cause: []string{"Job", "NS/app", "exceeded quota: team"},
+			code:    helmv2.FailureQuotaExceeded, cause: []string{"Job app", "exceeded quota: team"},
 		},
 		{
 			name: "Invalid", variant: true, chart: "apiVersion: v1\nkind: Service\nmetadata: {name: app}\nspec: {ports: [{port: 70000}]}\n",
-			code: helmv2.FailureObjectInvalid, cause: []string{"Service NS/app: ", "spec.ports[0].port: must be between 1 and 65535"},
+			code: helmv2.FailureObjectInvalid, cause: []string{"Service app: ", "spec.ports[0].port: must be between 1 and 65535"},
 		},
 	}
 }
@@ -453,7 +453,8 @@ func (w *world) messageProblems(hr *helmv2.HelmRelease, cause string) (problems 
 	if len(head) > maxHead {
 		problems = append(problems, fmt.Sprintf("the first line of Ready has %d bytes: %s", len(head), head))
 	}
-	if !strings.Contains(head, cause) {
+	// A long cause is whole in the details only.
+	if short := cause[:min(len(cause), 90)]; !strings.Contains(head, short) || !strings.Contains(ready.Message, strings.TrimRight(cause, ".")) {
 		problems = append(problems, "the first line of Ready is without the cause: "+head)
 	}
 	said := warning.Message == ready.Message

@@ -5,6 +5,7 @@ package message
 
 import (
 	"strconv"
+	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -112,6 +113,7 @@ func (f Failure) parts(kind Kind, facts Facts, again string) Parts {
 
 // SubjectOf returns an action on a chart as a noun phrase.
 func SubjectOf(action helmv2.ReleaseAction, chart, version string) string {
+	version = WithoutBuild(version)
 	switch action {
 	case helmv2.ActionInstall:
 		return "Install of " + chart + " " + version
@@ -121,4 +123,10 @@ func SubjectOf(action helmv2.ReleaseAction, chart, version string) string {
 		return "Test of " + chart + " " + version
 	}
 	return "Upgrade to " + chart + " " + version
+}
+
+// WithoutBuild returns the version of a chart without build metadata, such as the digest of its artifact.
+func WithoutBuild(version string) string {
+	version, _, _ = strings.Cut(version, "+")
+	return version
 }

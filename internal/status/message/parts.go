@@ -55,12 +55,6 @@ func (p Parts) String() string {
 	return brief.Cut(text, maxLength)
 }
 
-// Head returns the sentences of a message, without its details.
-func Head(text string) string {
-	head, _, _ := strings.Cut(text, "\n")
-	return head
-}
-
 // sentences joins texts, each with a final period.
 func sentences(texts ...string) string {
 	var b strings.Builder
