@@ -204,15 +204,15 @@ func TestProtectedUninstall(t *testing.T) {
 				propagation = client.PropagationPolicy(metav1.DeletePropagationForeground)
 			}
 			w.must(suite.client.Delete(t.Context(), hr, propagation))
-			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonAwaitingApproval, "PersistentVolumeClaim/cache", "plan sha256:")
+			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonAwaitingApproval, "PersistentVolumeClaim/cache", "Plan sha256:")
 			w.quiet(hr)
 			w.expectUntouched(before)
 			pvc := &corev1.PersistentVolumeClaim{}
 			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
 			if foreground {
 				// Without a garbage collector, the HelmRelease keeps its finalizer.
-				_, digest, _ := strings.Cut(condition(hr, helmv2.ConditionReady).Message, "plan sha256:")
-				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.TrimRight(strings.Fields(digest)[0], "."))
+				_, digest, _ := strings.Cut(condition(hr, helmv2.ConditionReady).Message, "Plan sha256:")
+				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.Fields(digest)[0])
 				w.unprotect(pvc)
 				w.until(hr, "the uninstall", func(hr *helmv2.HelmRelease) bool { return !slices.Contains(hr.Finalizers, helmv2.Finalizer) })
 				w.expectNoText()

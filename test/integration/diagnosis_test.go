@@ -99,7 +99,7 @@ func TestWhyWithoutRights(t *testing.T) {
 	w.publish("app", "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": stageDeploy}))
 	hr := w.release("app", nil, as("tenant"), func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: time.Second} })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
-		"Deployment "+w.namespace+"/app: NotReady: ", "timeout waiting for")
+		"Deployment app was not ready within 1s: ", "timeout waiting for")
 	w.until(hr, "an event with the resources that were not read", func(hr *helmv2.HelmRelease) bool {
 		var events corev1.EventList
 		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))

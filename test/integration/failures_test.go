@@ -422,7 +422,7 @@ func (w *world) namesOneCause(hr *helmv2.HelmRelease, code string, alerts []aler
 			problems = append(problems, "kubectl pintle why does not name it")
 		}
 		_, body := w.open(pages, user, "/releases/"+hr.Namespace+"/"+hr.Name)
-		_, section, _ := strings.Cut(body, `<section id="cause"`)
+		_, section, _ := strings.Cut(body, `<section id="state"`)
 		section, _, _ = strings.Cut(section, "</section>")
 		if section = html.UnescapeString(section); !containsAll(section, "<strong>"+code+"</strong>", cause) {
 			problems = append(problems, "the page says: "+section)

@@ -122,7 +122,7 @@ func TestSlowClustersDelayNoOther(t *testing.T) {
 		t.Errorf("the median is more than twice that alone")
 	}
 	slow.untilSays(last, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
-		"answers reads too slowly or with errors since", "nothing is read or changed there meanwhile", "it is tried again within")
+		"answers reads too slowly or with errors since", "nothing is read or changed there meanwhile")
 }
 
 // TestLabelledObjectsHaveABudget: a thousand objects with the labels of another tenant's release, all

@@ -95,7 +95,7 @@ func TestHold(t *testing.T) {
 	if _, found := w.recordOf("app", 2); !found {
 		t.Error("the history limit has deleted the revision that is held")
 	}
-	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonRolledBack, "is held at revision 2", "1 object changed; source 1.0.0@sha256:")
+	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonRolledBack, "Rolled back to revision 2 ", "and held", "1 object changed; source 1.0.0@sha256:")
 
 	w.says(hr, "four")
 	w.untilObserved(hr)
@@ -109,7 +109,7 @@ func TestHold(t *testing.T) {
 	w.expectRevisions(hr, 4)
 
 	w.says(hr, "two")
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionTrue, helmv2.ReasonRolledBack, "as the spec requests")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionTrue, helmv2.ReasonRolledBack, "The spec wants this state.")
 	w.says(hr, "four")
 	w.untilHeld(hr, "two")
 
