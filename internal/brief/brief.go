@@ -21,6 +21,18 @@ func Cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-len(more)], "") + more
 }
 
+// Middle returns a text of at most n bytes, with "..." in place of its middle if it was longer: an error
+// begins with what failed, and ends with why.
+func Middle(text string, n int) string {
+	const more = "..."
+	if len(text) <= n {
+		return text
+	}
+	first := (n - len(more)) / 2
+	last := n - len(more) - first
+	return strings.TrimSpace(strings.ToValidUTF8(text[:first], "")) + more + strings.TrimSpace(strings.ToValidUTF8(text[len(text)-last:], ""))
+}
+
 // Line returns a text in one line: white space and control characters become single spaces, and bytes
 // that are no UTF-8 become U+FFFD.
 func Line(text string) string {

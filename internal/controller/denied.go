@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,10 +29,12 @@ func (f *ConnectionFinder) ExplainDenial(ctx context.Context, hr *helmv2.HelmRel
 	if status.Details == nil || status.Details.Kind == "" || !answered(status.Details) {
 		return blocked
 	}
-	identity, todo := f.identityOf(ctx, hr)
+	identity, todo, missing := f.identityOf(ctx, hr)
 	explained := *blocked
-	explained.Message = fmt.Sprintf("%s%s which may not read %s", strings.TrimSuffix(blocked.Message, blocked.Err.Error()), identity,
-		resourceName(status.Details.Group, status.Details.Kind, hr.GetStorageNamespace()))
+	if !missing {
+		identity += ", which may not read " + resourceName(status.Details.Group, status.Details.Kind, hr.GetStorageNamespace())
+	}
+	explained.Message = strings.TrimSuffix(blocked.Message, blocked.Err.Error()) + identity
 	explained.Todo = todo
 	return &explained
 }
@@ -44,11 +45,11 @@ func answered(d *metav1.StatusDetails) bool {
 	return !slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
-// identityOf returns a clause about the identity of a release that names its field, and how to give
-// the identity a right.
-func (f *ConnectionFinder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identity, todo string) {
+// identityOf returns a clause about the identity of a release that names its field, how to give
+// the identity a right, and whether its ServiceAccount is missing.
+func (f *ConnectionFinder) identityOf(ctx context.Context, hr *helmv2.HelmRelease) (identity, todo string, missing bool) {
 	account := hr.Namespace + "/" + f.serviceAccountName(hr)
-	where, missing := "", false
+	where := ""
 	if hr.Spec.KubeConfig != nil {
 		where = " in the cluster of " + ConnectionReference(hr)
 	} else if f.serviceAccountName(hr) != "" {
@@ -71,10 +72,10 @@ func (f *ConnectionFinder) identityOf(ctx context.Context, hr *helmv2.HelmReleas
 		identity = "this release acts as the controller"
 		todo = "Set spec.serviceAccountName, or bind a role to the ServiceAccount of the controller"
 	}
-	if identity += where + ","; missing {
-		identity += " which does not exist, and"
+	if identity += where; missing {
+		identity += ", which does not exist"
 	}
-	return identity, todo
+	return identity, todo, missing
 }
 
 // resourceName returns the name of a resource for readers. Records of Helm are Secrets in the storage

@@ -40,7 +40,7 @@ func TestDenied(t *testing.T) {
 		},
 		"Missing": {
 			spec: helmv2.HelmReleaseSpec{ServiceAccountName: "gone"}, err: secrets,
-			want: "Could not read: this release acts as apps/gone (spec.serviceAccountName), which does not exist, and which may not read Secrets in apps. " +
+			want: "Could not read: this release acts as apps/gone (spec.serviceAccountName), which does not exist. " +
 				"Nothing was changed. Create ServiceAccount apps/gone and bind a role to it. Retrying with back-off.",
 		},
 		"Controller": {

@@ -184,7 +184,7 @@ func waitingSymptom(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting, l
 	case IsImagePullError(w.Reason):
 		s.code = helmv2.FailureImagePull
 	case w.Reason == "CreateContainerConfigError":
-		s.code = helmv2.FailureConfigMissing
+		s.code, s.text = helmv2.FailureConfigMissing, "cannot be created"
 	case w.Reason == "CrashLoopBackOff":
 		s = crashLoopSymptom(c, limit)
 	case strings.HasSuffix(w.Reason, "Error"):

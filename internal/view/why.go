@@ -126,6 +126,25 @@ func Explain(f Facts) Why {
 	return w
 }
 
+// Told reports whether message, cause and running action have all sentences of a text.
+func (w *Why) Told(text string) bool {
+	told := w.Message
+	if w.Cause != nil {
+		told += "\n" + w.Cause.Summary
+	}
+	if w.Running != nil {
+		told += "\n" + w.Running.Action
+	}
+	for line := range strings.Lines(text) {
+		for sentence := range strings.SplitSeq(line, ". ") {
+			if !strings.Contains(told, strings.Trim(sentence, " .\n")) {
+				return false
+			}
+		}
+	}
+	return text != ""
+}
+
 // causeOf returns the cause that the failed action recorded in condition Failing. What is found in the
 // cluster now, and the event of the failure, add to it. While an action runs, the cause is what is not
 // ready yet. The cause is nil if nothing has failed, or if nothing is known of it.

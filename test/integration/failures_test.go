@@ -453,8 +453,9 @@ func (w *world) messageProblems(hr *helmv2.HelmRelease, cause string) (problems 
 	if len(head) > maxHead {
 		problems = append(problems, fmt.Sprintf("the first line of Ready has %d bytes: %s", len(head), head))
 	}
-	// A long cause is whole in the details only.
-	if short := cause[:min(len(cause), 90)]; !strings.Contains(head, short) || !strings.Contains(ready.Message, strings.TrimRight(cause, ".")) {
+	// A long cause is whole in the details, and lacks its middle in the first line.
+	whole := strings.TrimRight(cause, ".")
+	if n := min(len(whole), 30); !strings.Contains(head, whole[:n]) || !strings.Contains(head, whole[len(whole)-n:]) || !strings.Contains(ready.Message, whole) {
 		problems = append(problems, "the first line of Ready is without the cause: "+head)
 	}
 	said := warning.Message == ready.Message

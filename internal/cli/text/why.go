@@ -30,7 +30,11 @@ func Why(w io.Writer, v view.Why, style Style) error {
 		cause(&b, v.Cause, style)
 	}
 	if v.Message != "" {
-		fmt.Fprintf(&b, "\nMessage: %s\n", Clean(v.Message))
+		head, details := view.Message(v.Message)
+		fmt.Fprintf(&b, "\nMessage: %s\n", Clean(head))
+		for _, line := range details {
+			fmt.Fprintf(&b, "  %s\n", Clean(line))
+		}
 	}
 	for _, command := range v.Commands {
 		fmt.Fprintf(&b, "Command: %s\n", Clean(command))
@@ -38,8 +42,8 @@ func Why(w io.Writer, v view.Why, style Style) error {
 	if v.Link != "" {
 		fmt.Fprintf(&b, "Reasons: %s\n", Clean(v.Link))
 	}
-	conditions(&b, v.Conditions, style)
-	events(&b, v.Events, style)
+	conditions(&b, &v, style)
+	events(&b, &v, style)
 	unread(&b, v.Unread, style)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -89,7 +93,16 @@ func logs(b *strings.Builder, l view.Log, style Style) {
 	}
 }
 
-func conditions(b *strings.Builder, all []view.Condition, style Style) {
+// told returns a message, or that it is above.
+func told(v *view.Why, message string) string {
+	if v.Told(message) {
+		return "(above)"
+	}
+	return message
+}
+
+func conditions(b *strings.Builder, v *view.Why, style Style) {
+	all := v.Conditions
 	if len(all) == 0 {
 		return
 	}
@@ -97,12 +110,13 @@ func conditions(b *strings.Builder, all []view.Condition, style Style) {
 	t := newTable(style, "TYPE", "STATUS", "REASON", "AGE", "MESSAGE")
 	rows := make([][]cell, 0, len(all))
 	for _, c := range all {
-		rows = append(rows, []cell{{text: c.Type}, {text: c.Status}, {text: c.Reason}, {text: style.age(&c.Since)}, {text: c.Message}})
+		rows = append(rows, []cell{{text: c.Type}, {text: c.Status}, {text: c.Reason}, {text: style.age(&c.Since)}, {text: told(v, c.Message)}})
 	}
 	t.printIndented(b, rows)
 }
 
-func events(b *strings.Builder, all []view.Event, style Style) {
+func events(b *strings.Builder, v *view.Why, style Style) {
+	all := v.Events
 	if len(all) == 0 {
 		return
 	}
@@ -117,7 +131,7 @@ func events(b *strings.Builder, all []view.Event, style Style) {
 		if e.Type == "Warning" {
 			c.color = yellow
 		}
-		rows = append(rows, []cell{{text: style.age(since(e.Last))}, c, {text: e.Reason}, {text: strconv.Itoa(int(e.Count))}, {text: e.Message}})
+		rows = append(rows, []cell{{text: style.age(since(e.Last))}, c, {text: e.Reason}, {text: strconv.Itoa(int(e.Count))}, {text: told(v, e.Message)}})
 	}
 	t.printIndented(b, rows)
 	if more := len(all) - len(rows); more > 0 {

@@ -89,8 +89,8 @@ func TestMissingRightIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
-	const want = "Could not determine release state: this release acts as apps/tenant (--default-service-account),"
-	if c == nil || c.Reason != helmv2.ReasonStateError || !strings.HasPrefix(c.Message, want) {
+	const want = "Could not determine release state: this release acts as apps/tenant (--default-service-account), which does not exist"
+	if c == nil || c.Reason != helmv2.ReasonStateError || !strings.HasSuffix(c.Message, "\n"+want) {
 		t.Errorf("Ready is %+v", c)
 	}
 }

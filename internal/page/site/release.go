@@ -79,25 +79,6 @@ func (p *releasePage) Summary() string {
 	return p.Cause.Summary
 }
 
-// Told reports whether the top of the page has all sentences of a text.
-func (p *releasePage) Told(text string) bool {
-	told := p.Message
-	if p.Cause != nil {
-		told += "\n" + p.Cause.Summary
-	}
-	if p.Running != nil {
-		told += "\n" + p.Running.Action
-	}
-	for line := range strings.Lines(text) {
-		for sentence := range strings.SplitSeq(line, ". ") {
-			if !strings.Contains(told, strings.Trim(sentence, " .\n")) {
-				return false
-			}
-		}
-	}
-	return text != ""
-}
-
 // release shows one release.
 func (s *site) release(w http.ResponseWriter, r *http.Request, viewer *access.Viewer) error {
 	hr, err := viewer.Release(r.Context(), r.PathValue("namespace"), r.PathValue("name"))

@@ -215,9 +215,9 @@ func TestString(t *testing.T) {
 		"Lines":      {message.Parts{What: "it broke:\n  - here\n  - there\n", Left: "Nothing was changed", Next: "Wait"}, "it broke: - here - there. Nothing was changed. Wait."},
 		"Only":       {message.Parts{What: "it works"}, "it works"},
 		"Details":    {message.Parts{What: "it broke", Next: "Wait", Details: "Helm: it broke"}, "it broke. Wait.\nHelm: it broke"},
-		"Long":       {message.Parts{What: strings.Repeat("x", 300), Left: "Nothing was changed", Next: "Wait"}, strings.Repeat("x", 209) + "... Nothing was changed. Wait.\n" + strings.Repeat("x", 300)},
-		"Quoted":     {message.Parts{What: strings.Repeat("x", 300), Next: "Wait", Details: "Helm: " + strings.Repeat("x", 300)}, strings.Repeat("x", 230) + "... Wait.\nHelm: " + strings.Repeat("x", 300)},
-		"Characters": {message.Parts{What: strings.Repeat("ä", 20000), Left: "Nothing was changed", Next: "Wait"}, strings.Repeat("ä", 104) + "... Nothing was changed. Wait.\n" + strings.Repeat("ä", 16263) + "..."},
+		"Long":       {message.Parts{What: strings.Repeat("x", 300), Left: "Nothing was changed", Next: "Wait"}, strings.Repeat("x", 104) + "..." + strings.Repeat("x", 105) + ". Nothing was changed. Wait.\n" + strings.Repeat("x", 300)},
+		"Quoted":     {message.Parts{What: strings.Repeat("x", 300), Next: "Wait", Details: "Helm: " + strings.Repeat("x", 300)}, strings.Repeat("x", 115) + "..." + strings.Repeat("x", 115) + ". Wait.\nHelm: " + strings.Repeat("x", 300)},
+		"Characters": {message.Parts{What: strings.Repeat("ä", 20000), Left: "Nothing was changed", Next: "Wait"}, strings.Repeat("ä", 52) + "..." + strings.Repeat("ä", 52) + ". Nothing was changed. Wait.\n" + strings.Repeat("ä", 16262) + "..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tc.parts.String()

@@ -29,7 +29,7 @@ type Parts struct {
 }
 
 // String returns the parts as sentences in the first line, of at most 240 bytes unless Left and Next
-// are longer, and the details below. A longer cause is shortened there, and is whole in the details.
+// are longer, and the details below. A longer cause lacks its middle there, and is whole in the details.
 func (p Parts) String() string {
 	end, what := sentences(p.Left, p.Next), strings.TrimRight(brief.Line(p.What), " .")
 	if end == "" && p.Details == "" {
@@ -40,15 +40,12 @@ func (p Parts) String() string {
 	}
 	head, details := what, p.Details
 	if limit := maxHead - len(".") - len(end); len(what) > limit {
-		head = brief.Cut(what, max(limit, maxHead/4))
+		head = brief.Middle(what, max(limit, maxHead/4))
 		if !strings.Contains(details, what) {
 			details = strings.TrimSuffix(what+"\n"+details, "\n")
 		}
 	}
 	text := strings.TrimRight(head, ".") + "." + end
-	if head != what {
-		text = head + end
-	}
 	if details != "" {
 		text += "\n" + details
 	}
