@@ -16,6 +16,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // Class is the meaning of an answer for its request.
@@ -125,6 +127,7 @@ func classifyInternal(a Answer) Class {
 var (
 	denied      = regexp.MustCompile(`^(?:[^"]*: )?admission webhook "([^"]+)" denied the request`)
 	unreachable = regexp.MustCompile(`failed calling webhook "([^"]+)"`)
+	uncalled    = regexp.MustCompile(`(?s)failed calling webhook "[^"]+": failed to call webhook: (?:[A-Z][a-z]+ "[^"]*": )?(?:dial tcp \S+: (?:connect: )?)?(.+)$`)
 )
 
 // WebhookDenied reports whether an admission webhook denied the request.
@@ -239,6 +242,14 @@ func (a Answer) webhook() string {
 		return found[1]
 	}
 	return ""
+}
+
+// webhookCause returns why the webhook could not be called, without its URL.
+func (a Answer) webhookCause() string {
+	if found := uncalled.FindStringSubmatch(a.Message); found != nil {
+		return brief.Cut(brief.Line(found[1]), maxCause)
+	}
+	return "the API server cannot call it"
 }
 
 // part returns the part of the API server that does not answer; nil if that is unknown.

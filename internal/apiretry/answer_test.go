@@ -138,3 +138,19 @@ func TestDenialOf(t *testing.T) {
 		}
 	}
 }
+
+// TestWebhookCause: the cause is why the API server cannot call the webhook, without its URL.
+func TestWebhookCause(t *testing.T) {
+	const calling = `Internal error occurred: failed calling webhook "a.example.com"`
+	for message, want := range map[string]string{
+		calling + `: failed to call webhook: Post "https://a.svc:443/check?timeout=10s": no endpoints available for service "a"`:        `no endpoints available for service "a"`,
+		calling + `: failed to call webhook: Post "https://127.0.0.1:7/?timeout=2s": dial tcp 127.0.0.1:7: connect: connection refused`: "connection refused",
+		calling + `: failed to call webhook: Post "https://a.svc:443/": context deadline exceeded`:                                      "context deadline exceeded",
+		calling + ": failed to call webhook": "the API server cannot call it",
+		calling + ": timeout":                "the API server cannot call it",
+	} {
+		if got := (Answer{Code: 500, Message: message}).Cause(); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}

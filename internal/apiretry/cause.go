@@ -63,7 +63,7 @@ func (a Answer) Cause() string {
 	case a.Err != nil:
 		return Cause(a.Err)
 	case a.webhook() != "":
-		return "the API server cannot call it"
+		return a.webhookCause()
 	}
 	return fmt.Sprintf("answered with %d %s", a.Code, http.StatusText(int(a.Code)))
 }

@@ -7,6 +7,7 @@ package brief
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -82,8 +83,23 @@ func Denial(message string) string {
 	if !found {
 		return message
 	}
-	if who, _, denied := strings.Cut(why, " in API group \""); denied && strings.HasPrefix(why, "User \"") {
-		return who
+	if m := unauthorized.FindStringSubmatch(why); m != nil {
+		return who(m[1]) + " cannot " + m[2] + " " + strings.TrimSuffix(m[3]+"."+m[4], ".")
 	}
-	return why
+	return binding.ReplaceAllString(why, "$1")
+}
+
+var (
+	unauthorized = regexp.MustCompile(`^User "([^"]+)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"`)
+	// binding is of no help to a user: the policy states the rule.
+	binding = regexp.MustCompile(`^(ValidatingAdmissionPolicy '[^']+') with binding '[^']+'`)
+)
+
+// who returns a user for readers; ServiceAccounts as "ServiceAccount <namespace>/<name>".
+func who(user string) string {
+	account, ok := strings.CutPrefix(user, "system:serviceaccount:")
+	if namespace, name, found := strings.Cut(account, ":"); ok && found {
+		return "ServiceAccount " + namespace + "/" + name
+	}
+	return "User " + user
 }

@@ -25,6 +25,10 @@ func TestBrief(t *testing.T) {
 		"list":        {List([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},
 		"short list":  {List([]string{"a", "b"}, 2), "a, b"},
 		"empty list":  {List(nil, 2), ""},
+		"account":     {Denial(`deployments.apps "a" is forbidden: User "system:serviceaccount:x:y" cannot get resource "deployments" in API group "apps" in the namespace "x"`), "ServiceAccount x/y cannot get deployments.apps"},
+		"user":        {Denial(`pods "a" is forbidden: User "eve" cannot list resource "pods" in API group "" at the cluster scope`), "User eve cannot list pods"},
+		"policy":      {Denial(`pods "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`), "ValidatingAdmissionPolicy 'p' denied request: no"},
+		"no denial":   {Denial("it broke"), "it broke"},
 		"empty lines": {Clauses("\n \n", nil), ""},
 	} {
 		if tc.got != tc.want {

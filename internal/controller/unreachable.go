@@ -46,5 +46,7 @@ func obstacle(hr *helmv2.HelmRelease, unreachable *cluster.Unreachable) error {
 	case !hr.DeletionTimestamp.IsZero():
 		return release.BlockedBy(helmv2.ReasonUninstallFailed, err, notReached)
 	}
-	return release.BlockedBy(helmv2.ReasonStateError, err, notReached)
+	blocked := release.BlockedBy(helmv2.ReasonStateError, err, notReached)
+	blocked.Todo = "Check the cluster, and the address in " + ConnectionReference(hr)
+	return blocked
 }

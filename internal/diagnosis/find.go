@@ -38,7 +38,7 @@ func Find(f Facts) Finding {
 	}
 	r.Mark = strings.Join([]string{f.Kind, f.Namespace, f.Name, r.Code, s.container}, "/")
 	r.Logs = f.logs()
-	r.Summary = f.summary(s, r)
+	r.Summary = f.summary(s, r, pod)
 	r.Details = f.details(pod)
 	return r
 }
@@ -302,13 +302,17 @@ func (f *Facts) subject() string {
 
 // summary returns one line. If a container left no termination message, the last line of its log is
 // used. Equal failures have equal summaries, because receivers of events drop repeated messages.
-func (f *Facts) summary(s symptom, r Finding) string {
+func (f *Facts) summary(s symptom, r Finding, pod *corev1.Pod) string {
 	text := f.subject()
 	switch {
 	case s.container != "":
 		text += ": container " + s.container + " " + s.text
 	case !r.Sure && f.Waited > 0 && f.isRetried():
-		return brief.Cut(fmt.Sprintf("%s did not finish within %s", text, f.Waited), MaxSummary)
+		text = fmt.Sprintf("%s did not finish within %s", text, f.Waited)
+		if f.Kind == "Job" && pod != nil && pod.Status.Phase != "" {
+			text += ": its Pod is " + strings.ToLower(string(pod.Status.Phase))
+		}
+		return brief.Cut(text, MaxSummary)
 	case !r.Sure && f.Waited > 0:
 		text = withText(fmt.Sprintf("%s was not ready within %s", text, f.Waited), s.text)
 	case s.text != "":

@@ -142,6 +142,7 @@ func explain(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseS
 // explainResult returns the same message for Ready or for an event.
 func explainResult(c *conditions, result metav1.Condition, status *helmv2.HelmReleaseStatus, want release.Desired, forEvent bool) string {
 	facts := c.facts(subjectOf(result, status, want), result.Message)
+	facts.Tested = result.Type == helmv2.ConditionTestSuccess
 	f := message.FailureOf(status, want)
 	switch {
 	case result.Reason == helmv2.ReasonReleaseTooLarge:
@@ -213,6 +214,9 @@ func runningAgain(history helmv2.Snapshots) string {
 	as := ""
 	if target := release.Previous(older, true); target != nil {
 		as = fmt.Sprintf(", as revision %d", target.Version)
+	}
+	if failed := release.Latest(older); failed != nil && failed.ChartVersion == last.ChartVersion && failed.ConfigDigest != last.ConfigDigest {
+		return fmt.Sprintf("The earlier values run again (revision %d%s)", last.Version, as)
 	}
 	return fmt.Sprintf("Chart %s %s runs again (revision %d%s)", last.ChartName, message.WithoutBuild(last.ChartVersion), last.Version, as)
 }

@@ -38,7 +38,7 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 	what, since := outageMessage(*o.Interrupted, c.get(helmv2.ConditionReady), c.now)
 	c.cause.Text = what
 	message := message.Of(message.Interrupted, message.Facts{
-		Cause: what, Action: release.Name(o.Action), Interval: message.Duration(release.MaxInterruptedDelay),
+		Cause: what, Remedy: message.Remedy(c.cause.Code), Action: release.Name(o.Action), Interval: message.Duration(release.MaxInterruptedDelay),
 	}).String()
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, message)
 	// The next interruption reads the start of the outage from here.

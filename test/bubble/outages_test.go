@@ -83,7 +83,7 @@ func TestInterrupted(t *testing.T) {
 			return respond(req, http.StatusServiceUnavailable, "try again at "+time.Now().String())
 		})
 		w.says(hr, "two")
-		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, "has been unavailable since ", "The 'upgrade' action was interrupted")
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, "has been unavailable since ", "The 'upgrade' action will be resumed")
 		first := condition(hr, helmv2.ConditionReady)
 		if lasted := time.Since(began); lasted < 30*time.Second || lasted > 3*time.Minute || !strings.Contains(first.Message, first.LastTransitionTime.UTC().Format(time.RFC3339)) {
 			t.Errorf("reported after %s: %+v", lasted, first)

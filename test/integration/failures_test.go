@@ -111,7 +111,7 @@ func failures() []failure {
 	return []failure{
 		// These two take 30 s.
 		{name: "APIAway", chart: configMap, edit: briefly, prepare: (*world).losingAPI, code: helmv2.ReasonInterrupted, cause: []string{"connection refused"}},
-		{name: "WebhookDead", chart: configMap, edit: briefly, prepare: (*world).deadWebhook, code: helmv2.FailureWebhookUnavailable, cause: []string{"checks.example.com"}},
+		{name: "WebhookDead", chart: configMap, edit: briefly, prepare: (*world).deadWebhook, code: helmv2.FailureWebhookUnavailable, cause: []string{"checks.example.com", "connection refused"}},
 		{
 			name: "Image", chart: deployment, edit: briefly,
 			prepare: pod(waitingPod("ImagePullBackOff", `Back-off pulling image "example.com/shop/web:1.4.2": ErrImagePull: example.com/shop/web:1.4.2: not found`)),
@@ -150,7 +150,7 @@ func failures() []failure {
 		},
 		{
 			name: "HookHangs", chart: deployment + "---\n" + hook("pre-install", job), edit: expires, object: &batchv1.Job{}, happens: happens{pod: runningPod},
-			code: helmv2.FailureNotReady, cause: []string{"Hook Job app did not finish within "},
+			code: helmv2.FailureNotReady, cause: []string{"Hook Job app did not finish within ", "its Pod is running"},
 		},
 		{
 			name: "TestFails", chart: configMap + "---\n" + hook("test", "apiVersion: v1\nkind: Pod\nmetadata: {name: app}\nspec: {restartPolicy: Never, containers: ["+mainContainer+"]}\n"),
@@ -199,14 +199,14 @@ func failures() []failure {
 		{
 			name: "Rights", chart: deployment, edit: as("tenant"),
 			prepare: func(w *world) func(*helmv2.HelmRelease) { w.account("tenant", "secrets"); return nil },
-			code:    helmv2.FailureForbidden, cause: []string{"Deployment app: ", "system:serviceaccount:NS:tenant", "cannot"},
+			code:    helmv2.FailureForbidden, cause: []string{"Deployment app: ", "ServiceAccount NS/tenant cannot patch deployments.apps"},
 		},
 		{name: "NoServiceAccount", chart: configMap, edit: as("tenant"), code: helmv2.ReasonStateError, cause: []string{"NS/tenant", "spec.serviceAccountName", "does not exist"}},
 		{name: "Values", chart: configMap, edit: from(helmv2.ValuesReference{Kind: "Secret", Name: "db"}), code: helmv2.ReasonValuesError, cause: []string{"Secret", "NS/db"}},
 		{name: "ChartNotFound", edit: templated(""), prepare: (*world).withoutChart, code: helmv2.FailureSource, cause: []string{"HelmChart", "no 'note' chart with version matching '>=2.0.0' found"}},
 		{
 			name: "RolledBack", chart: deployment + "---\n" + strings.Replace(configMap, "a: b", `a: {{ .Values.app | default "b" }}`, 1), upgrade: values("app", "c"),
-			prepare: pod(`{phase: Running, containerStatuses: [{name: main, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 3, reason: Error}}}]}`),
+			prepare: pod(`{phase: Running, containerStatuses: [{name: main, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 3, reason: Error, message: "unknown key cache"}}}]}`),
 			edit: func(hr *helmv2.HelmRelease) {
 				briefly(hr)
 				last := true

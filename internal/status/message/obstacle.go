@@ -30,7 +30,11 @@ func Obstacle(b *release.Blocked) Parts {
 	case b.Terminal && rowOf(Kind(stalledBy+b.Reason)).Next != "":
 		kind = Kind(stalledBy + b.Reason)
 	}
-	p := Of(kind, Facts{What: b.Message, Again: Again(b.Retry)})
+	facts := Facts{What: b.Message, Again: Again(b.Retry)}
+	if b.Failing {
+		facts.Remedy = Remedy(helmv2.FailureSource)
+	}
+	p := Of(kind, facts)
 	if p.Next == "" {
 		p.Left, p.Next = nothing, Again(b.Retry)
 	}
@@ -77,11 +81,11 @@ func obstacles() []Row {
 	stall := func(reason, next string) Row { return row(Kind(stalledBy+reason), "{cause}", nothing, next, reason) }
 	const spec = "Change the spec"
 	all := []Row{
-		block(helmv2.ReasonSourceNotReady, "{again}, and at once after a change of the source"),
+		block(helmv2.ReasonSourceNotReady, "{remedy}{again}, and at once after a change of the source"),
 		block(helmv2.ReasonArtifactFailed, "{again}, and at once after a change of the source"),
 		stall(helmv2.ReasonArtifactFailed, spec),
 		block(helmv2.ReasonChartMutateError, "{again}, and at once after a change of the source"),
-		block(helmv2.ReasonValuesError, "{again}, and at once after a change of the spec or of a watched object"),
+		block(helmv2.ReasonValuesError, "Correct the values or spec.valuesFrom. {again}, and at once after a change"),
 		block(helmv2.ReasonDependencyNotReady, "{again}, and at once after a change of the dependency"),
 		stall(helmv2.ReasonUnsupportedField, spec),
 		stall(helmv2.ReasonInvalidCELExpression, spec),

@@ -16,9 +16,9 @@ func Remedy(code string) string {
 	case helmv2.FailureOOMKilled:
 		return "Raise the memory limit in the values"
 	case helmv2.FailureCrashLoop, helmv2.FailureContainer, helmv2.FailureBackoffLimit, helmv2.FailurePod:
-		return "Read its logs, and fix the chart or the values"
+		return "Read its logs; fix the chart or the values"
 	case helmv2.FailureConfigMissing:
-		return "Create the missing object, or correct its name"
+		return "Create it, or correct the reference"
 	case helmv2.FailureNotStarted:
 		return "Correct the command of the container"
 	case helmv2.FailureProbe:
@@ -26,7 +26,7 @@ func Remedy(code string) string {
 	case helmv2.FailureUnschedulable:
 		return "Add nodes, or lower what the Pod requests"
 	case helmv2.FailureVolumeNotBound:
-		return "Correct the storage class, or create a volume"
+		return "Set a storage class, or create a volume"
 	case helmv2.FailureMount:
 		return "Correct the volume, or create what it mounts"
 	case helmv2.FailureSandbox:
@@ -34,21 +34,21 @@ func Remedy(code string) string {
 	case helmv2.FailureEvicted:
 		return "Check the node, or correct what the Pod requests"
 	case helmv2.FailureQuotaExceeded:
-		return "Raise the quota, or lower the values"
+		return "Raise the quota, or request less"
 	case helmv2.FailureAdmissionDenied:
 		return "Change the object as the policy demands"
 	case helmv2.FailureWebhookUnavailable:
 		return "Repair the webhook's server"
 	case helmv2.FailureForbidden:
-		return "Grant the right, or choose another ServiceAccount"
+		return "Grant it get, create, patch and delete, or choose another ServiceAccount"
 	case helmv2.FailureDeadline:
 		return "Read its logs, or raise the timeout"
 	case helmv2.FailureNotReady:
-		return "Raise the timeout if the object only needs longer"
+		return "Read its logs, or raise spec.timeout if it needs longer"
 	case helmv2.FailureKindNotServed:
 		return "Install the CRD of the kind"
 	case helmv2.FailureNamespaceNotFound:
-		return "Create the namespace, or set spec.install.createNamespace"
+		return "Create the namespace, or correct it in the chart or the values"
 	case helmv2.FailureObjectInvalid:
 		return "Correct the field in the chart or the values"
 	case helmv2.FailureSchemaInvalid:
@@ -58,7 +58,9 @@ func Remedy(code string) string {
 	case helmv2.FailureChartInvalid:
 		return "Publish a valid chart"
 	case helmv2.FailureSource:
-		return "Correct the source, or repair its server"
+		return "Correct the chart or its source"
+	case helmv2.ReasonInterrupted:
+		return "Check the server if this lasts"
 	case helmv2.FailureFailed:
 		return "Fix the chart or the values"
 	}

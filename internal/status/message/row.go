@@ -43,6 +43,8 @@ type Facts struct {
 	Subject string
 	// Cause is the error, and Remedy the sentence that Remedy returns, or empty.
 	Cause, Remedy string
+	// Tested is true if the tests of the revision have failed, and not its install or upgrade.
+	Tested bool
 	// Runs says which revision runs after a rollback.
 	Runs string
 	// Action is the action of Helm: install, upgrade, rollback, uninstall, test.
@@ -69,8 +71,12 @@ func (f Facts) placeholders() []string {
 	if remedy != "" {
 		remedy += ". "
 	}
+	outcome := "failed"
+	if f.Tested {
+		outcome = "tested"
+	}
 	return []string{
-		"{subject}", f.Subject, "{remedy}", remedy, "{runs}", f.Runs,
+		"{subject}", f.Subject, "{outcome}", outcome, "{remedy}", remedy, "{runs}", f.Runs,
 		"{cause}", f.Cause, "{action}", f.Action, "{release}", f.Release, "{chart}", f.Chart,
 		"{attempts}", f.Attempts, "{revision}", f.Revision, "{interval}", f.Interval, "{again}", f.Again,
 		"{until}", f.Until, "{object}", f.Object,

@@ -60,11 +60,11 @@ const (
 // Texts of several rows.
 const (
 	nothing     = "Nothing was changed"
-	failedStays = "The failed revision stays"
+	failedStays = "The {outcome} revision stays"
 	uninstalled = "The failed release was uninstalled"
 	failed      = "{subject} failed: {cause}"
 	backoff     = "Retrying with back-off"
-	noRetries   = "No retries are left"
+	noRetries   = "No retries left: use --force"
 )
 
 // Rows returns all messages, in the order of the documentation.
@@ -86,13 +86,13 @@ func failures() []Row {
 	return []Row{
 		row(Rejected, failed, nothing, "{remedy}{again}", install, upgrade),
 		row(RetriedRegularly, failed, failedStays, "{remedy}{again}", install, upgrade, test),
-		row(RolledBackNext, failed, "The failed revision stays until the rollback to revision {revision}", "{remedy}{again}", install, upgrade, test),
-		row(UninstalledNext, failed, "The failed revision stays until the uninstall", "{remedy}{again}", install, upgrade, test),
+		row(RolledBackNext, failed, "The {outcome} revision stays until the rollback to revision {revision}", "{remedy}{again}", install, upgrade, test),
+		row(UninstalledNext, failed, "The {outcome} revision stays until the uninstall", "{remedy}{again}", install, upgrade, test),
 		row(NoTarget, failed, failedStays, "There is no revision to roll back to. {remedy}{again}", upgrade, test),
 		row(NoRetries, failed, failedStays, "{remedy}{again}", install, upgrade, test),
 		row(RolledBack, failed, "{runs}", "{remedy}{again}", helmv2.ReasonRollbackSucceeded),
 		row(Uninstalled, failed, uninstalled, "{remedy}{again}", install, upgrade, test, helmv2.ReasonUninstallSucceeded),
-		row(Remediated, failed, "The failed revision stays until its remediation", "{remedy}{again}", install, upgrade, test),
+		row(Remediated, failed, "The {outcome} revision stays until its remediation", "{remedy}{again}", install, upgrade, test),
 		row(TestOnly, failed, "The tested revision stays", "{remedy}The tests run again after the next install or upgrade, or on request", test),
 		row(TestAgain, failed, "The tested revision stays", "{remedy}The tests run again with back-off", test),
 		row(RollbackFailed, failed, failedStays, "{remedy}Retrying with back-off while retries are left", rollbackFails),
@@ -101,12 +101,12 @@ func failures() []Row {
 		row(UnlockFailed, "Unlock of Helm release {release} in {cause} state failed", nothing, "Retrying with back-off", helmv2.ReasonPendingRelease),
 		row(Unlocked, "Unlocked Helm release {release} with chart {chart} in {cause} state", "The objects of the revision stay",
 			"The next action starts now", helmv2.ReasonPendingRelease),
-		row(Interrupted, "{cause}", "The '{action}' action was interrupted, which counts as no failure",
-			"Retrying every {interval}, and when the server answers", helmv2.ReasonInterrupted),
+		row(Interrupted, "{cause}", "The '{action}' action will be resumed",
+			"{remedy}Retrying every {interval}", helmv2.ReasonInterrupted),
 		row(ObjectsOwned, "{subject} waits: {cause}", nothing,
 			"Retrying with back-off, and at once when the other release changes", helmv2.ReasonObjectsOwned),
 		row(DryRunDenied, "{subject} did not start: {cause}", nothing,
-			"Tried all the same in {interval}: the API server then decides about each object", helmv2.ReasonDryRunDenied),
+			"{remedy}The attempt in {interval} skips this check", helmv2.ReasonDryRunDenied),
 		row(TooLarge, "{subject} is refused: {cause}", nothing, "Change the spec, the chart or the values", helmv2.ReasonReleaseTooLarge),
 		row(HoldFailed, failed, "Earlier revisions stay", "{remedy}Retrying with back-off while retries are left", rollbackFails),
 		row(HoldRetried, failed, "Earlier revisions stay", "{remedy}{again}", rollbackFails),
