@@ -172,10 +172,10 @@ func readyMessage(s *helmv2.HelmReleaseStatus) string {
 	return firstLine(c.Message)
 }
 
-// stalledMessage returns the message of Stalled, unless it is that of Ready.
+// stalledMessage returns the first line of Stalled, unless Ready begins with it.
 func stalledMessage(s *helmv2.HelmReleaseStatus) string {
 	c := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionStalled)
-	if c == nil || c.Message == readyMessage(s) {
+	if c == nil || firstLine(c.Message) == readyMessage(s) {
 		return ""
 	}
 	return firstLine(c.Message)
