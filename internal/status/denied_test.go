@@ -34,7 +34,7 @@ func TestDenied(t *testing.T) {
 	r := deny()
 	c := conditions{list: r.Status.Conditions}
 	const message = "Upgrade to web 1.1.0 did not start: the API server would refuse: [a, b]. Nothing was changed. " +
-		"Fix the chart or the values. The attempt in 15s skips this check.\n" +
+		"Fix the chart or the values. The next attempt, in 15s, has no dry run.\n" +
 		"Helm upgrade of release apps/web with chart web@1.1.0 did not begin: the API server would refuse: [a, b]"
 	if ready := c.get(helmv2.ConditionReady); ready.Status != metav1.ConditionFalse || ready.Reason != helmv2.ReasonDryRunDenied || ready.Message != message {
 		t.Errorf("Ready is %+v", ready)

@@ -133,7 +133,7 @@ func (w *world) denialOf(name string) apiretry.Denial {
 // nothing was changed or counted.
 func (w *world) untilDeferred(hr *helmv2.HelmRelease, revisions int, texts ...string) {
 	w.t.Helper()
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, append(texts, "Nothing was changed", "skips this check")...)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDryRunDenied, append(texts, "Nothing was changed", "has no dry run")...)
 	if s := hr.Status; s.Failures+s.InstallFailures+s.UpgradeFailures > 0 {
 		w.t.Errorf("a denial counts as %d, %d, %d failures", s.Failures, s.InstallFailures, s.UpgradeFailures)
 	}

@@ -85,7 +85,7 @@ func obstacles() []Row {
 		block(helmv2.ReasonArtifactFailed, "{again}, and at once after a change of the source"),
 		stall(helmv2.ReasonArtifactFailed, spec),
 		block(helmv2.ReasonChartMutateError, "{again}, and at once after a change of the source"),
-		block(helmv2.ReasonValuesError, "Correct the values or spec.valuesFrom. {again}, and at once after a change"),
+		block(helmv2.ReasonValuesError, "Correct spec.values, or what spec.valuesFrom names. {again}, and at once after a change"),
 		block(helmv2.ReasonDependencyNotReady, "{again}, and at once after a change of the dependency"),
 		stall(helmv2.ReasonUnsupportedField, spec),
 		stall(helmv2.ReasonInvalidCELExpression, spec),

@@ -106,7 +106,7 @@ func failures() []Row {
 		row(ObjectsOwned, "{subject} waits: {cause}", nothing,
 			"Retrying with back-off, and at once when the other release changes", helmv2.ReasonObjectsOwned),
 		row(DryRunDenied, "{subject} did not start: {cause}", nothing,
-			"{remedy}The attempt in {interval} skips this check", helmv2.ReasonDryRunDenied),
+			"{remedy}The next attempt, in {interval}, has no dry run", helmv2.ReasonDryRunDenied),
 		row(TooLarge, "{subject} is refused: {cause}", nothing, "Change the spec, the chart or the values", helmv2.ReasonReleaseTooLarge),
 		row(HoldFailed, failed, "Earlier revisions stay", "{remedy}Retrying with back-off while retries are left", rollbackFails),
 		row(HoldRetried, failed, "Earlier revisions stay", "{remedy}{again}", rollbackFails),
