@@ -37,6 +37,18 @@ func TestDoctorHealthy(t *testing.T) {
 	w.golden("doctor-healthy", "doctor", "doctor -o wide")
 }
 
+// TestDoctorWithoutDeployment: without a Deployment, as with `make run`, the report says which checks
+// are left out.
+func TestDoctorWithoutDeployment(t *testing.T) {
+	w := newWorld(t, "cluster.yaml")
+	w.objects = slices.DeleteFunc(w.objects, func(o client.Object) bool {
+		_, deployment := o.(*appsv1.Deployment)
+		return deployment || o.GetNamespace() == "helm-system" || strings.Contains(o.GetName(), ".toolkit.")
+	})
+	w.objects = append(w.objects, newWorld(t, "healthy.yaml").objects...)
+	w.golden("doctor-without-deployment", "doctor", "doctor --default-service-account=helm")
+}
+
 // TestDoctorEmpty: in a cluster without anything, the findings say what to install.
 func TestDoctorEmpty(t *testing.T) {
 	newWorld(t, "").golden("doctor-empty", "doctor")

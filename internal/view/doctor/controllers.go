@@ -102,6 +102,12 @@ func countLeases(held []Lease) []string {
 	return all
 }
 
+// withoutDeployment reports whether a controller runs that has no Deployment, so that its flags are
+// not known.
+func (f Facts) withoutDeployment() bool {
+	return len(f.Controllers) == 0 && len(f.held()) > 0 && !f.unread(ResourceDeployments)
+}
+
 func elects(running []Controller) bool {
 	return slices.ContainsFunc(running, func(c Controller) bool { return c.LeaderElection })
 }
@@ -127,6 +133,13 @@ func namesOf(running []Controller, held []Lease) []string {
 
 // flags checks the arguments of the controllers.
 func flags(f Facts) []Finding {
+	if f.withoutDeployment() {
+		return []Finding{{
+			Level: Note, Check: "Flags", What: "the flags of the controller are not checked, because no Deployment of it was found",
+			Meaning: "It runs outside of the cluster, as with make run, or its Deployment is neither called nor labelled helm-controller or pintle.",
+			Do:      "Compare its flags with docs/flags.md.",
+		}}
+	}
 	var all []Finding
 	for _, c := range f.Controllers {
 		name := []string{"Deployment " + c.Namespace + "/" + c.Name}

@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 			f.Leases = append(f.Leases, l)
 		}, "", ""},
 		{"a released Lease", func(f *Facts) { f.Leases[0].Holder = "" }, Warning, "no Lease of a controller is renewed"},
-		{"only a Lease", func(f *Facts) { f.Controllers = nil }, "", ""},
+		{"only a Lease", func(f *Facts) { f.Controllers = nil }, Note, "the flags of the controller are not checked, because no Deployment of it was found"},
 		{"no controller", func(f *Facts) { f.Controllers, f.Leases = nil, nil }, Failed, "no controller of HelmReleases runs"},
 		{"no events", func(f *Facts) { f.Controllers[0].EventsAddr = "" }, Warning, "does not set --events-addr"},
 		{"no events, and no receiver", func(f *Facts) { f.Controllers[0].EventsAddr, f.Notifications = "", "" }, "", ""},
@@ -123,6 +123,32 @@ func TestCheck(t *testing.T) {
 		}
 		if (tc.level == Failed) != (r.Failed == 1) {
 			t.Errorf("%s: %d failed", tc.name, r.Failed)
+		}
+	}
+}
+
+// TestWithoutDeployment: the rights of releases that name no ServiceAccount are checked only if the flags
+// of the controller are known, and the report says so.
+func TestWithoutDeployment(t *testing.T) {
+	t.Parallel()
+	const want = "the rights of 1 release without spec.serviceAccountName are not checked"
+	for name, tc := range map[string]struct {
+		edit func(*Facts)
+		want bool
+	}{
+		"Left out":   {func(f *Facts) { f.Controllers, f.Rights = nil, nil }, true},
+		"Checked":    {func(f *Facts) { f.Controllers = nil }, false},
+		"Deployment": {func(f *Facts) { f.Rights = nil }, false},
+		"Unread": {func(f *Facts) {
+			f.Controllers, f.Rights, f.Unread = nil, nil, []Unread{{ResourceDeployments, "forbidden"}}
+		}, false},
+		"No controller": {func(f *Facts) { f.Controllers, f.Rights, f.Leases = nil, nil, nil }, false},
+	} {
+		f := healthy()
+		tc.edit(&f)
+		got := rights(f)
+		if said := len(got) > 0 && strings.HasPrefix(got[0].What, want); said != tc.want {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

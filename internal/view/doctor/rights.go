@@ -34,6 +34,7 @@ func rights(f Facts) []Finding {
 		}
 	}
 	all = append(all, elsewhere(f)...)
+	all = append(all, unnamed(f)...)
 	if len(all) == 0 && len(f.Rights) > 0 && !f.unread(ResourceRights) {
 		all = append(all, Finding{Level: OK, Check: "Rights", What: fmt.Sprintf("%s that releases act as: each has the rights to release records and to the kinds of its releases", count(len(f.Rights), "ServiceAccount"))})
 	}
@@ -60,6 +61,34 @@ func elsewhere(f Facts) []Finding {
 		What:    fmt.Sprintf("%s in other clusters as the default ServiceAccount there", acts(len(names))),
 		Meaning: "The user of the kubeconfig impersonates that ServiceAccount. Without the right, each action is forbidden.",
 		Do:      "Set spec.serviceAccountName, or create the ServiceAccount there and let the user of the kubeconfig impersonate it.",
+	}}
+}
+
+// unnamed returns a finding about the releases whose identity is set by a flag that is not known.
+func unnamed(f Facts) []Finding {
+	if !f.withoutDeployment() {
+		return nil
+	}
+	checked := map[string]bool{}
+	for _, r := range f.Rights {
+		for _, name := range r.Releases {
+			checked[name] = true
+		}
+	}
+	var names []string
+	for i := range f.Releases {
+		if hr := &f.Releases[i]; hr.Spec.KubeConfig == nil && !checked[nameOf(hr)] {
+			names = append(names, nameOf(hr))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Finding{{
+		Level: Note, Check: "Rights", Objects: names,
+		What:    fmt.Sprintf("the rights of %s without spec.serviceAccountName are not checked, because the flags of the controller are not known", count(len(names), "release")),
+		Meaning: "They act as the ServiceAccount of its flag --default-service-account, or without that flag with the rights of the controller.",
+		Do:      "If it has that flag, repeat the command with --default-service-account=NAME.",
 	}}
 }
 
