@@ -227,7 +227,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
 		message := changedMessage(done.Message, o, before, last)
-		r.Events = append(r.Events, normal(done.Reason, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
+		r.Events = append(r.Events, normal(done.Reason, message, withLogs(snapshotMetadata(last), o.HookLogs, nil)))
 	case o.EndedEarly():
 		finishInterrupted(r, c, o)
 	case o.Oversized():
@@ -330,7 +330,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		}
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.copyReleased("", "")
-		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, event, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, event, withLogs(snapshotMetadata(last), o.HookLogs, nil)))
 		clearRelease(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // maxLogLines is the number of Helm's last log lines in an event, and maxLogLine their maximum
@@ -133,7 +134,7 @@ func metadata(revision, token, appVersion, ociDigest string) map[string]string {
 // of the cause, the object and the details of the diagnosis, and the last lines of logs. None of these is in the
 // message, so that events of equal failures have equal messages.
 func withDiagnosis(metadata map[string]string, o release.Outcome) map[string]string {
-	logs := helmLogs(o.Logs)
+	var containers []release.ContainerLog
 	all := map[string]string{}
 	if code := causeOf(o).Code; code != "" {
 		all[helmv2.EventMetadataFailure] = code
@@ -143,41 +144,30 @@ func withDiagnosis(metadata map[string]string, o release.Outcome) map[string]str
 		if len(d.Details) > 0 {
 			all[helmv2.EventMetadataDetails] = storable(strings.Join(d.Details, "\n"))
 		}
-		logs = append(containerLogs(d.Logs), logs...)
+		containers = d.Logs
 	}
 	maps.Copy(all, metadata)
-	return withLogs(all, logs)
+	return withLogs(all, containers, o.Logs)
 }
 
-// withLogs adds the last lines of logs to the annotations of an event.
-func withLogs(metadata map[string]string, logs []string) map[string]string {
-	if len(logs) == 0 {
+// withLogs adds the last lines of logs of containers and of Helm to the annotations of an event.
+func withLogs(metadata map[string]string, containers []release.ContainerLog, helm []string) map[string]string {
+	logs := message.Logs(containers, helmLogs(helm))
+	if logs == "" {
 		return metadata
 	}
-	all := map[string]string{helmv2.EventMetadataLogs: storable(strings.Join(logs, "\n\n"))}
+	all := map[string]string{helmv2.EventMetadataLogs: storable(logs)}
 	maps.Copy(all, metadata)
 	return all
 }
 
-// containerLogs returns a block of text for each log of a container.
-func containerLogs(all []release.ContainerLog) []string {
-	var blocks []string
-	for _, l := range all {
-		blocks = append(blocks, "Last log lines of container "+l.Container+" of Pod "+l.Pod+":\n\n"+strings.TrimRight(l.Text, "\n"))
-	}
-	return blocks
-}
-
-// helmLogs returns a block of text with the last lines that Helm has logged, none without logs.
+// helmLogs returns the last lines that Helm has logged.
 func helmLogs(lines []string) []string {
-	if len(lines) == 0 {
-		return nil
-	}
 	lines = slices.Clone(lines[max(0, len(lines)-maxLogLines):])
 	for i := range lines {
 		lines[i] = brief.Cut(lines[i], maxLogLine)
 	}
-	return []string{"Last Helm logs:\n\n" + strings.Join(lines, "\n")}
+	return lines
 }
 
 // Observed returns the event of a process that only observes, about what would be done to a release.

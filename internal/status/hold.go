@@ -170,7 +170,7 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, message)
 		c.remove(helmv2.ConditionRemediated, helmv2.ConditionTestSuccess, helmv2.ConditionReconciling)
 		message = changedMessage(message, o, before, release.Latest(status.History))
-		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, withLogs(revisionMetadata(made), containerLogs(o.HookLogs))))
+		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, withLogs(revisionMetadata(made), o.HookLogs, nil)))
 		return
 	}
 	if o.Stored() {

@@ -33,7 +33,7 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		message := join(rolledBackMessage(target), "; ", keptMessage(o))
 		c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonRollbackSucceeded, message)
 		message = changedMessage(message, o, before, release.Latest(status.History))
-		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, message, withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
+		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, message, withLogs(rollbackMetadata(target, o.Desired), o.HookLogs, nil)))
 	} else {
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, rollbackFailedMessage(target, o.Err.Error()))

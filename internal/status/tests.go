@@ -64,7 +64,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		done := c.get(helmv2.ConditionTestSuccess)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling)
-		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
+		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), o.HookLogs, nil)))
 		return
 	}
 	c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, testFailedMessage(last, o.Err.Error()))
@@ -154,7 +154,7 @@ func finishRequestedTest(r *Report, c *conditions, o release.Outcome) {
 	}
 	message := testedMessage(last)
 	c.set(helmv2.ConditionTestSuccess, metav1.ConditionTrue, helmv2.ReasonTestSucceeded, message)
-	r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
+	r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, message, withLogs(snapshotMetadata(last), o.HookLogs, nil)))
 }
 
 // testHooks returns the test hooks for history, of the tests that the filters select.

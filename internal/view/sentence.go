@@ -53,9 +53,9 @@ func sentence(hr *helmv2.HelmRelease, r Release, now time.Time) string {
 	return text
 }
 
-// message returns the message of the condition with the cause of a release's state, and what
+// messageOf returns the message of the condition with the cause of a release's state, and what
 // happens next.
-func message(hr *helmv2.HelmRelease, state State) string {
+func messageOf(hr *helmv2.HelmRelease, state State) string {
 	kind := helmv2.ConditionReady
 	switch state {
 	case Suspended:

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -206,5 +207,43 @@ func TestSourceFailed(t *testing.T) {
 	why := Explain(Facts{Release: hr, Lookup: LookupIn(nil), Now: now})
 	if r := why.Release; r.State != Failing || r.WaitingFor != "" || r.Cause != helmv2.FailureSource || why.Cause == nil || why.Cause.Summary != text || why.Message != text {
 		t.Errorf("after a fetch that failed: %+v, cause %+v", why, why.Cause)
+	}
+}
+
+// TestUntold: of a text, the sentences are returned that the cause, the message and the running action
+// do not have.
+func TestUntold(t *testing.T) {
+	w := &Why{
+		Cause:   &Cause{Summary: "Deployment web: out of memory"},
+		Message: "Upgrade to web 2 failed. Fix the chart. No retries are left.\nHelm upgrade failed: timed out",
+		Running: &Running{Action: "Running 'upgrade' action"},
+	}
+	for text, want := range map[string]string{
+		"":                                     "",
+		w.Message:                              "",
+		w.Cause.Summary:                        "",
+		w.Running.Action + ".":                 "",
+		w.Message + "\nFailed after 1 attempt": "Failed after 1 attempt",
+		"Fix the chart. Ask the owner. No retries are left.": "Ask the owner",
+		"One. Two.\nThree": "One. Two.\nThree",
+	} {
+		if got := w.Untold(text); got != want {
+			t.Errorf("of %q it is %q, not %q", text, got, want)
+		}
+	}
+}
+
+// TestLogsOf: the logs of containers and of Helm are told apart. Text without headings stays one log.
+func TestLogsOf(t *testing.T) {
+	for text, want := range map[string][]Log{
+		"": nil,
+		"Last log lines of container main of Pod web-1:\n\none\n\nLast Helm logs:\n\ntwo\nthree": {
+			{Pod: "web-1", Container: "main", Lines: []string{"one"}}, {Helm: true, Lines: []string{"two", "three"}},
+		},
+		"one\ntwo": {{Lines: []string{"one", "two"}}},
+	} {
+		if diff := cmp.Diff(want, logsOf(text)); diff != "" {
+			t.Errorf("of %q (-want +got):\n%s", text, diff)
+		}
 	}
 }

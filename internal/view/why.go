@@ -15,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Why explains the state of one HelmRelease.
@@ -71,8 +72,10 @@ type Unready struct {
 	Status string `json:"status"`
 }
 
-// Log has the last lines of the log of a container.
+// Log has the last lines of the log of a container, or of Helm.
 type Log struct {
+	// Helm is true for what Helm logged during the action.
+	Helm      bool     `json:"helm,omitempty"`
 	Pod       string   `json:"pod,omitempty"`
 	Container string   `json:"container,omitempty"`
 	Lines     []string `json:"lines"`
@@ -114,7 +117,7 @@ type Facts struct {
 func Explain(f Facts) Why {
 	r := ReleaseOf(f.Release, f.Lookup, f.Now)
 	w := Why{
-		Release: r, Sentence: sentence(f.Release, r, f.Now), Message: message(f.Release, r.State), Unread: f.Unread, Running: f.Running,
+		Release: r, Sentence: sentence(f.Release, r, f.Now), Message: messageOf(f.Release, r.State), Unread: f.Unread, Running: f.Running,
 		Commands: commands(r), Link: link(r.State), Events: eventsOf(f.Events), Conditions: conditionsOf(f.Release.Status.Conditions),
 	}
 	if r.State != Ready {
@@ -126,8 +129,9 @@ func Explain(f Facts) Why {
 	return w
 }
 
-// Told reports whether message, cause and running action have all sentences of a text.
-func (w *Why) Told(text string) bool {
+// Untold returns the sentences of a text that message, cause and running action do not have. It is
+// empty if they have all of them.
+func (w *Why) Untold(text string) string {
 	told := w.Message
 	if w.Cause != nil {
 		told += "\n" + w.Cause.Summary
@@ -135,14 +139,19 @@ func (w *Why) Told(text string) bool {
 	if w.Running != nil {
 		told += "\n" + w.Running.Action
 	}
+	var lines []string
 	for line := range strings.Lines(text) {
-		for sentence := range strings.SplitSeq(line, ". ") {
-			if !strings.Contains(told, strings.Trim(sentence, " .\n")) {
-				return false
+		var rest []string
+		for sentence := range strings.SplitSeq(strings.TrimSpace(line), ". ") {
+			if !strings.Contains(told, strings.Trim(sentence, " .")) {
+				rest = append(rest, sentence)
 			}
 		}
+		if len(rest) > 0 {
+			lines = append(lines, strings.Join(rest, ". "))
+		}
 	}
-	return text != ""
+	return strings.Join(lines, "\n")
 }
 
 // causeOf returns the cause that the failed action recorded in condition Failing. What is found in the
@@ -202,10 +211,21 @@ func causeInEvents(all []corev1.Event, code string) *Cause {
 	if parts := strings.Split(annotations[helmv2.EventMetadataObject], "/"); len(parts) == 3 {
 		c.Object = Object{Kind: parts[0], Namespace: parts[1], Name: parts[2]}
 	}
-	if lines := linesOf(annotations[helmv2.EventMetadataLogs]); len(lines) > 0 {
-		c.Logs = []Log{{Lines: lines}}
-	}
+	c.Logs = logsOf(annotations[helmv2.EventMetadataLogs])
 	return c
+}
+
+// logsOf returns the logs in the event of a failure.
+func logsOf(text string) []Log {
+	all, ok := message.ParseLogs(text)
+	if lines := linesOf(text); !ok && len(lines) > 0 {
+		return []Log{{Lines: lines}}
+	}
+	var views []Log
+	for _, l := range all {
+		views = append(views, Log{Helm: l.Container == "", Pod: l.Pod, Container: l.Container, Lines: linesOf(l.Text)})
+	}
+	return views
 }
 
 func linesOf(text string) []string {

@@ -79,7 +79,10 @@ func cause(b *strings.Builder, c *view.Cause, style Style) {
 
 func logs(b *strings.Builder, l view.Log, style Style) {
 	title := "Log"
-	if l.Container != "" {
+	switch {
+	case l.Helm:
+		title = "Log of Helm during the action"
+	case l.Container != "":
 		title = fmt.Sprintf("Log of container %s in Pod %s", l.Container, l.Pod)
 	}
 	fmt.Fprintf(b, "\n%s:\n", Clean(title))
@@ -93,12 +96,13 @@ func logs(b *strings.Builder, l view.Log, style Style) {
 	}
 }
 
-// told returns a message, or that it is above.
-func told(v *view.Why, message string) string {
-	if v.Told(message) {
+// untold returns the part of a message that is not above, or that it is.
+func untold(v *view.Why, message string) string {
+	rest := v.Untold(message)
+	if rest == "" && message != "" {
 		return "(above)"
 	}
-	return message
+	return rest
 }
 
 func conditions(b *strings.Builder, v *view.Why, style Style) {
@@ -110,7 +114,7 @@ func conditions(b *strings.Builder, v *view.Why, style Style) {
 	t := newTable(style, "TYPE", "STATUS", "REASON", "AGE", "MESSAGE")
 	rows := make([][]cell, 0, len(all))
 	for _, c := range all {
-		rows = append(rows, []cell{{text: c.Type}, {text: c.Status}, {text: c.Reason}, {text: style.age(&c.Since)}, {text: told(v, c.Message)}})
+		rows = append(rows, []cell{{text: c.Type}, {text: c.Status}, {text: c.Reason}, {text: style.age(&c.Since)}, {text: untold(v, c.Message)}})
 	}
 	t.printIndented(b, rows)
 }
@@ -131,7 +135,7 @@ func events(b *strings.Builder, v *view.Why, style Style) {
 		if e.Type == "Warning" {
 			c.color = yellow
 		}
-		rows = append(rows, []cell{{text: style.age(since(e.Last))}, c, {text: e.Reason}, {text: strconv.Itoa(int(e.Count))}, {text: told(v, e.Message)}})
+		rows = append(rows, []cell{{text: style.age(since(e.Last))}, c, {text: e.Reason}, {text: strconv.Itoa(int(e.Count))}, {text: untold(v, e.Message)}})
 	}
 	t.printIndented(b, rows)
 	if more := len(all) - len(rows); more > 0 {
