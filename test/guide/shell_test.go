@@ -64,7 +64,7 @@ func (s *shell) run(commands string) string {
 	const script = `set -euo pipefail; [ ! -e .env ] || . ./.env; set -a; eval "$1"; set +a; { export -p; declare -f; } >.env`
 	cmd := exec.CommandContext(s.Context(), "bash", "-c", script, "bash", commands)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "PATH="+os.Getenv("PINTLE_CLUSTER_BIN")+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "KUBECONFIG="+s.kubeconfig, "PATH="+os.Getenv("PINTLE_CLUSTER_BIN")+":"+os.Getenv("PATH"))
 	began := time.Now()
 	raw, err := cmd.CombinedOutput()
 	s.Logf("%.1f s\n%s\n%s", time.Since(began).Seconds(), commands, raw)

@@ -7,37 +7,59 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
+var rewrite = flag.Bool("rewrite", false, "write the outputs that commands really have into docs/tutorial.md")
+
 // TestTutorial: after `make run`, the commands of docs/tutorial.md and then those of README.md
-// succeed, and the web page answers.
+// succeed, and the web page answers. The outputs of console blocks are those of the commands, apart from
+// what differs from run to run. With -rewrite it replaces them, for review as a change of the page.
 func TestTutorial(t *testing.T) {
 	// The first block of the tutorial sets KUBECONFIG.
 	s := newShell(t, os.DevNull)
 	address := s.demonstration()
 	for _, page := range []string{"docs/tutorial.md", "README.md"} {
-		raw, err := os.ReadFile(filepath.Join(harness.Root(), page))
+		path := filepath.Join(harness.Root(), page)
+		raw, err := os.ReadFile(path)
 		s.must(err)
-		ran := 0
-		for _, b := range blocks(string(raw)) {
-			if commands := b.commands(); commands != "" {
-				s.run(commands)
+		ran, text := 0, string(raw)
+		for _, b := range blocks(text) {
+			var real strings.Builder
+			for _, step := range b.steps() {
+				out := s.run(step.command)
 				ran++
+				if diff := cmp.Diff(masked(step.output), masked(out)); b.language == "console" && diff != "" {
+					if !*rewrite {
+						t.Errorf("%s: the output differs (-page +command); -rewrite writes it:\n%s", page, diff)
+					}
+					step.output = strings.Trim(out, "\n") + "\n"
+				}
+				real.WriteString("$ " + step.command + step.output)
+			}
+			if b.language == "console" && real.Len() > 0 {
+				text = strings.Replace(text, b.text, real.String(), 1)
 			}
 		}
 		if ran == 0 {
 			t.Errorf("%s has no commands", page)
+		}
+		if *rewrite && text != string(raw) {
+			s.must(os.WriteFile(path, []byte(text), 0o644))
 		}
 	}
 	for _, route := range []string{"/", "/releases/demo/hello"} {
@@ -118,44 +140,105 @@ func (s *shell) opens(url string) {
 	}
 }
 
-// commands returns the commands of a block. In a console block they follow a dollar sign, and their
-// output follows them. A backslash at the end of a line continues a command.
-func (b block) commands() string {
+// step is a command of a block, or all commands of a block of shell, and the output that the page has.
+type step struct{ command, output string }
+
+// steps returns the commands of a block. In a console block each follows a dollar sign, and its
+// output follows it. A backslash at the end of a line continues a command.
+func (b block) steps() (all []step) {
 	switch {
 	case b.skipped != "":
-		return ""
+		return nil
 	case b.language == "sh":
-		return b.text
+		return []step{{command: b.text}}
 	case b.language != "console":
-		return ""
+		return nil
 	}
-	var commands strings.Builder
 	continues := false
 	for line := range strings.Lines(b.text) {
 		command, starts := strings.CutPrefix(line, "$ ")
-		if starts || continues {
-			commands.WriteString(command)
+		if starts {
+			all = append(all, step{})
+		}
+		switch last := len(all) - 1; {
+		case starts || continues:
+			all[last].command += command
 			continues = strings.HasSuffix(line, "\\\n")
+		case last >= 0:
+			all[last].output += line
 		}
 	}
-	return commands.String()
+	return all
 }
 
-// TestCommands: commands are those of shells, without output, and without blocks that are not
-// replayed.
-func TestCommands(t *testing.T) {
+// masks are the parts of outputs that differ from run to run. The order matters: a time of day
+// contains durations.
+var masks = []struct {
+	part *regexp.Regexp
+	mask string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), "<time>"},
+	{regexp.MustCompile(`\b(?:\d+(?:ms|s|m|h|d))+\b`), "<duration>"},
+	{regexp.MustCompile(`\bsha256:[0-9a-f]{64}\b`), "<digest>"},
+	{regexp.MustCompile(`\+[0-9a-f]{12}\b`), "+<digest>"},
+	// The names of ReplicaSets and Pods, with the characters of Kubernetes' generated names.
+	{regexp.MustCompile(`\bhello-[bcdfghjklmnpqrstvwxz2456789]{8,10}(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`), "hello-<suffix>"},
+	{regexp.MustCompile(`restarted (?:once|twice|\d+ times)`), "restarted <times>"},
+	// The widths of columns.
+	{regexp.MustCompile(` {2,}`), "  "},
+	{regexp.MustCompile(`(?m) +$`), ""},
+}
+
+// masked returns an output without the parts that differ from run to run.
+func masked(output string) string {
+	for _, m := range masks {
+		output = m.part.ReplaceAllString(output, m.mask)
+	}
+	return strings.Trim(output, "\n")
+}
+
+// TestSteps: commands are those of shells, with the outputs of consoles, and without blocks that are
+// not replayed.
+func TestSteps(t *testing.T) {
 	for _, tc := range []struct {
 		block block
-		want  string
+		want  []step
 	}{
-		{block{language: "sh", text: "set\n"}, "set\n"},
-		{block{language: "sh", text: "make run\n", skipped: "it is long"}, ""},
-		{block{language: "yaml", text: "a: 1\n"}, ""},
-		{block{language: "console", text: "$ one \\\n    more\nAGE   POD\n5s    hello\n$ two\nold\n"}, "one \\\n    more\ntwo\n"},
-		{block{language: "console", text: "only output\n"}, ""},
+		{block{language: "sh", text: "set\n"}, []step{{"set\n", ""}}},
+		{block{language: "sh", text: "make run\n", skipped: "it is long"}, nil},
+		{block{language: "yaml", text: "a: 1\n"}, nil},
+		{
+			block{language: "console", text: "$ one \\\n    more\nAGE   POD\n5s    hello\n$ two\nold\n"},
+			[]step{{"one \\\n    more\n", "AGE   POD\n5s    hello\n"}, {"two\n", "old\n"}},
+		},
+		{block{language: "console", text: "only output\n"}, nil},
 	} {
-		if got := tc.block.commands(); got != tc.want {
-			t.Errorf("the commands of %+v are %q, want %q", tc.block, got, tc.want)
+		if got := tc.block.steps(); !slices.Equal(got, tc.want) {
+			t.Errorf("the steps of %+v are %q, want %q", tc.block, got, tc.want)
+		}
+	}
+}
+
+// TestMasked: ages, digests, generated names and widths do not matter. Columns and fixed words do.
+func TestMasked(t *testing.T) {
+	for _, tc := range []struct {
+		page, command string
+		same          bool
+	}{
+		{"NAME    CHANGED\nhello   2s\n", "NAME    CHANGED\nhello   1m20s\n\n", true},
+		{"NAME    CHANGED   CAUSE\n", "NAME      CHANGED   CAUSE   \n", true},
+		{"NAME    CHANGED\n", "NAME    CAUSE   CHANGED\n", false},
+		{"hello@0.1.0+791634064529", "hello@0.1.0+998edcf7281c", true},
+		{"hello@0.1.0+791634064529", "hello@0.2.0+791634064529", false},
+		{"Digest: sha256:" + strings.Repeat("0", 64), "Digest: sha256:" + strings.Repeat("a", 64), true},
+		{"Pod hello-57cbdcf74b-dnqgr runs", "Pod hello-664bb45549-4dsqm runs", true},
+		{"hello-pre-upgrade (pre-upgrade)", "Job hello-pre-upgrade (pre-upgrade)", false},
+		{"by kubectl at 2026-11-26T19:03:07Z", "by kubectl at 2026-11-28T18:10:54.703604881Z", true},
+		{"restarted once; before", "restarted twice; before", true},
+		{"Stalled is above", "Ready is above", false},
+	} {
+		if same := masked(tc.page) == masked(tc.command); same != tc.same {
+			t.Errorf("%q and %q: same is %t", tc.page, tc.command, same)
 		}
 	}
 }
