@@ -64,7 +64,7 @@ const (
 	uninstalled = "The failed release was uninstalled"
 	failed      = "{subject} failed: {cause}"
 	backoff     = "Retrying with back-off"
-	noRetries   = "No retries left: use --force"
+	noRetries   = "No retries left: use --reset"
 )
 
 // Rows returns all messages, in the order of the documentation.
