@@ -97,6 +97,6 @@ func (s *Session) follow(ctx context.Context, w watch.Interface, version string,
 
 // sameRow reports whether two views print alike, apart from their age.
 func sameRow(a, b view.Release) bool {
-	a.Changed, b.Changed = nil, nil
+	a.Changed, b.Changed, a.Since, b.Since = nil, nil, nil, nil
 	return a == b
 }

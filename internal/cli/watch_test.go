@@ -50,6 +50,9 @@ func (s *shared) until(t *testing.T, text string, n int) {
 		s.mu.Lock()
 		found, written := strings.Count(s.all.String(), text), s.written
 		s.mu.Unlock()
+		if found > n {
+			t.Fatalf("%q is %d times in the output, not %d:\n%s", text, found, n, s.String())
+		}
 		if found == n {
 			return
 		}
