@@ -15,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
@@ -45,6 +46,7 @@ func managerOptions(o *options.Options) ctrl.Options {
 		GracefulShutdownTimeout:       &o.GracefulShutdown,
 		Cache:                         controller.Cache(o.ConfigSelector()),
 		Client:                        controller.Client(),
+		EventBroadcaster:              events.NewBroadcaster(), //nolint:staticcheck // the newer API loses counts and long messages
 	}
 	if !o.WatchAllNamespaces {
 		opts.Cache.DefaultNamespaces = map[string]cache.Config{o.RuntimeNamespace: {}}

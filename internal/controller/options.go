@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"time"
 
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -78,7 +77,7 @@ type Options struct {
 type Shared struct {
 	Connections *ConnectionFinder
 	Locks       *Locks
-	Events      record.EventRecorder
+	Events      EventRecorder
 }
 
 // Shared returns the parts that both reconcilers share.

@@ -6,10 +6,8 @@ package controller
 import (
 	"errors"
 
-	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/pintle-dev/pintle/internal/events"
@@ -17,24 +15,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
+// EventRecorder records events about objects.
+type EventRecorder interface {
+	Record(about runtime.Object, e events.Event)
+}
+
 // Recorder returns the recorder of both reconcilers: all events get the same annotations, and
 // sender posts all of them. A nil sender posts none. name is the reporting controller.
-func Recorder(mgr ctrl.Manager, name string, sender *events.Sender) record.EventRecorder {
-	plain := mgr.GetEventRecorderFor(name) //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
+func Recorder(mgr ctrl.Manager, name string, sender *events.Sender) EventRecorder {
+	plain := mgr.GetEventRecorderFor(name) //nolint:staticcheck // the newer API loses counts and long messages: docs/decisions/0046-events-of-core-v1.md
 	return events.NewRecorder(plain, mgr.GetScheme(), sender)
 }
 
 // Emit records events about an object. Package status builds them.
-func Emit(recorder record.EventRecorder, about runtime.Object, all ...status.Event) {
+func Emit(recorder EventRecorder, about runtime.Object, all ...status.Event) {
 	for _, e := range all {
-		kind := e.Type
-		switch {
-		case e.Trace:
-			kind = eventv1.EventTypeTrace
-		case e.Repeated:
-			kind = events.TypeRepeated
-		}
-		recorder.AnnotatedEventf(about, e.Metadata, kind, e.Reason, "%s", e.Message)
+		recorder.Record(about, events.Event(e))
 	}
 }
 

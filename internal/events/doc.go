@@ -5,7 +5,8 @@
 // address is configured. Callers never block: posts are queued, and events that cannot be delivered
 // are counted and dropped.
 //
-//	recorder.go  Recorder: an event recorder that also posts
-//	deliver.go   posts one event and repeats that
-//	sender.go    Sender: the queue of events
+//	broadcaster.go  NewBroadcaster: writes events with their action
+//	deliver.go      posts one event and repeats that
+//	recorder.go     Recorder: records and posts an Event
+//	sender.go       Sender: the queue of events
 package events

@@ -4,7 +4,6 @@
 package events
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"unicode/utf8"
@@ -23,9 +22,21 @@ import (
 // longer ones.
 const maxMessage = 39000
 
-// TypeRepeated is the type of a warning that the last event of the object has reported. It raises the
-// count of that event on the API server, and is not posted.
-const TypeRepeated = "Repeated"
+// Event is an event about an object. Package status builds it.
+type Event struct {
+	// Type is Normal or Warning.
+	Type    string
+	Reason  string
+	Action  string
+	Message string
+	// Metadata are annotations of the event; nil for none.
+	Metadata map[string]string
+	// Trace events are recorded on the API server and not posted.
+	Trace bool
+	// Repeated events equal the last event of the object. They raise its count on the API server, and
+	// are not posted.
+	Repeated bool
+}
 
 // Recorder records events on the API server and passes them to a Sender. All events of the program
 // go through it, because it adds the event annotations of the object.
@@ -35,49 +46,35 @@ type Recorder struct {
 	sender *Sender
 }
 
-var _ record.EventRecorder = (*Recorder)(nil)
-
-// NewRecorder returns a recorder of events about objects whose types are in scheme. A nil sender
-// posts nothing.
+// NewRecorder returns a recorder of events about objects whose types are in scheme. events must be a
+// recorder of NewBroadcaster. A nil sender posts nothing.
 func NewRecorder(events record.EventRecorder, scheme *runtime.Scheme, sender *Sender) *Recorder {
 	return &Recorder{events: events, scheme: scheme, sender: sender}
 }
 
-// Event implements record.EventRecorder.
-func (r *Recorder) Event(object runtime.Object, eventType, reason, message string) {
-	r.AnnotatedEventf(object, nil, eventType, reason, "%s", message)
-}
-
-// Eventf implements record.EventRecorder.
-func (r *Recorder) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
-	r.AnnotatedEventf(object, nil, eventType, reason, format, args...)
-}
-
-// AnnotatedEventf implements record.EventRecorder. An event of type eventv1.EventTypeTrace is
-// recorded as Normal, and one of TypeRepeated as Warning. Both are not posted. It does not block.
-func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
-	all := withAnnotations(object, annotations)
-	switch eventType {
-	case eventv1.EventTypeTrace:
-		r.events.AnnotatedEventf(object, all, corev1.EventTypeNormal, reason, format, args...)
-		return
-	case TypeRepeated:
-		r.events.AnnotatedEventf(object, all, corev1.EventTypeWarning, reason, format, args...)
+// Record records an event about an object, and posts it. It does not block.
+func (r *Recorder) Record(about runtime.Object, e Event) {
+	all := withAnnotations(about, e.Metadata)
+	r.events.AnnotatedEventf(about, withAction(all, e.Action), e.Type, e.Reason, "%s", e.Message)
+	if r.sender == nil || e.Trace || e.Repeated {
 		return
 	}
-	r.events.AnnotatedEventf(object, all, eventType, reason, format, args...)
-	if r.sender == nil {
-		return
-	}
-	about, err := reference.GetReference(r.scheme, object)
+	involved, err := reference.GetReference(r.scheme, about)
 	if err != nil {
-		r.sender.log.Error(err, "an event is not posted: its object has no reference", "reason", reason)
+		r.sender.log.Error(err, "an event is not posted: its object has no reference", "reason", e.Reason)
 		return
 	}
 	r.sender.Send(eventv1.Event{
-		InvolvedObject: *about, Severity: severity(eventType), Timestamp: metav1.NewTime(r.sender.now()),
-		Message: truncate(fmt.Sprintf(format, args...)), Reason: reason, Metadata: posted(all),
+		InvolvedObject: *involved, Severity: severity(e.Type), Timestamp: metav1.NewTime(r.sender.now()),
+		Message: truncate(e.Message), Reason: e.Reason, Action: e.Action, Metadata: posted(all),
 	})
+}
+
+// withAction returns annotations from which the sink takes the action.
+func withAction(annotations map[string]string, action string) map[string]string {
+	all := maps.Clone(annotations)
+	all[annotationAction] = action
+	return all
 }
 
 // posted returns the metadata of a posted event: all, and cause and object of a failure with keys that

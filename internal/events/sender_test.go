@@ -330,7 +330,7 @@ type events struct {
 }
 
 func (e *events) AnnotatedEventf(_ runtime.Object, annotations map[string]string, eventType, reason, _ string, _ ...any) {
-	e.made = append(e.made, eventType+" "+reason+" "+annotations["event.toolkit.fluxcd.io/team"])
+	e.made = append(e.made, eventType+" "+reason+" "+annotations[annotationAction]+" "+annotations["event.toolkit.fluxcd.io/team"])
 }
 
 func release() *helmv2.HelmRelease {
@@ -352,21 +352,23 @@ func TestPayload(t *testing.T) {
 		s := r.sender(t, logr.Discard())
 		recorder := NewRecorder(made, scheme, s)
 		hr := release()
-		recorder.AnnotatedEventf(hr, map[string]string{helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa",
-			helmv2.EventMetadataFailure: "OOMKilled", helmv2.EventMetadataObject: "Deployment/apps/web"},
-			corev1.EventTypeWarning, "UpgradeFailed", "Helm upgrade failed: %s", "100% <no>")
-		recorder.Event(hr, corev1.EventTypeNormal, "DependencyNotReady", "100% ready")
-		recorder.Event(hr, eventv1.EventTypeTrace, "HelmChartCreated", "Created")
-		recorder.Event(hr, TypeRepeated, "InstallFailed", "as before")
-		recorder.Eventf(&corev1.Pod{}, corev1.EventTypeNormal, "Unknown", "no kind")
+		recorder.Record(hr, Event{
+			Type: corev1.EventTypeWarning, Reason: "UpgradeFailed", Action: "HelmUpgrade", Message: "Helm upgrade failed: 100% <no>",
+			Metadata: map[string]string{helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa",
+				helmv2.EventMetadataFailure: "OOMKilled", helmv2.EventMetadataObject: "Deployment/apps/web"},
+		})
+		recorder.Record(hr, Event{Type: corev1.EventTypeNormal, Reason: "DependencyNotReady", Action: "CheckDependencies", Message: "100% ready"})
+		recorder.Record(hr, Event{Type: corev1.EventTypeNormal, Reason: "HelmChartCreated", Action: "ResolveSource", Message: "Created", Trace: true})
+		recorder.Record(hr, Event{Type: corev1.EventTypeWarning, Reason: "InstallFailed", Action: "HelmInstall", Message: "as before", Repeated: true})
+		recorder.Record(&corev1.Pod{}, Event{Type: corev1.EventTypeNormal, Reason: "Unknown", Message: "no kind"})
 		s.Close()
 		const head = `{"involvedObject":{"kind":"HelmRelease","namespace":"apps","name":"web","uid":"uid-1","apiVersion":"helm.toolkit.fluxcd.io/v2","resourceVersion":"7"},`
 		const tail = `"reportingController":"helm-controller","reportingInstance":"pod-1"}`
 		want := []string{
-			head + `"severity":"error","timestamp":"2000-01-01T00:00:00Z","message":"Helm upgrade failed: 100% \u003cno\u003e","reason":"UpgradeFailed","action":"",` +
+			head + `"severity":"error","timestamp":"2000-01-01T00:00:00Z","message":"Helm upgrade failed: 100% \u003cno\u003e","reason":"UpgradeFailed","action":"HelmUpgrade",` +
 				`"metadata":{"event.toolkit.fluxcd.io/team":"web","helm.toolkit.fluxcd.io/cause":"OOMKilled","helm.toolkit.fluxcd.io/object":"Deployment/apps/web",` +
 				`"helm.toolkit.fluxcd.io/revision":"1.2.3","helm.toolkit.fluxcd.io/token":"sha256:aa","pintle.dev/failure":"OOMKilled","pintle.dev/object":"Deployment/apps/web"},` + tail,
-			head + `"severity":"info","timestamp":"2000-01-01T00:00:00Z","message":"100% ready","reason":"DependencyNotReady","action":"",` +
+			head + `"severity":"info","timestamp":"2000-01-01T00:00:00Z","message":"100% ready","reason":"DependencyNotReady","action":"CheckDependencies",` +
 				`"metadata":{"event.toolkit.fluxcd.io/team":"web"},` + tail,
 		}
 		if diff := cmp.Diff(want, r.bodies); diff != "" {
@@ -375,7 +377,10 @@ func TestPayload(t *testing.T) {
 		if want := "POST http://user:hidden@receiver/token application/json"; r.urls[0] != want {
 			t.Errorf("the request is %s, want %s", r.urls[0], want)
 		}
-		if diff := cmp.Diff([]string{"Warning UpgradeFailed web", "Normal DependencyNotReady web", "Normal HelmChartCreated web", "Warning InstallFailed web", "Normal Unknown "}, made.made); diff != "" {
+		if diff := cmp.Diff([]string{
+			"Warning UpgradeFailed HelmUpgrade web", "Normal DependencyNotReady CheckDependencies web", "Normal HelmChartCreated ResolveSource web",
+			"Warning InstallFailed HelmInstall web", "Normal Unknown  ",
+		}, made.made); diff != "" {
 			t.Errorf("on the API server (-want +got):\n%s", diff)
 		}
 	})
@@ -384,8 +389,8 @@ func TestPayload(t *testing.T) {
 // TestWithoutSender: without an address events are recorded on the API server.
 func TestWithoutSender(t *testing.T) {
 	made := &events{}
-	NewRecorder(made, runtime.NewScheme(), nil).Event(release(), corev1.EventTypeNormal, "R", "m")
-	if diff := cmp.Diff([]string{"Normal R web"}, made.made); diff != "" {
+	NewRecorder(made, runtime.NewScheme(), nil).Record(release(), Event{Type: corev1.EventTypeNormal, Reason: "R", Action: "A", Message: "m"})
+	if diff := cmp.Diff([]string{"Normal R A web"}, made.made); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -162,6 +162,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	c.keepGate()
 	c.setCause(c.cause)
 	r.Events = append(r.Events, furtherEvents(o)...)
+	aboutEnded(o.Action, r.Events)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
 	r.Retry = release.RetryAfter(&o, hr.Generation, release.RequestsOf(hr.Annotations), &r.Status)

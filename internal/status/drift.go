@@ -44,7 +44,7 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 		text := message.Of(message.DriftUnknown, message.Facts{Cause: objectErrors(found.Errors)}).String()
 		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, text)
 		if c.changed(helmv2.ConditionDrifted) {
-			r.Events = append(r.Events, warning(helmv2.ReasonStateError, text, nil))
+			r.Events = append(r.Events, warning(helmv2.ReasonStateError, text, nil).about(helmv2.EventActionDriftDetection))
 		}
 	case found.Repeat:
 		// The condition stays until the comparison is repeated.

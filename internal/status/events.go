@@ -28,8 +28,10 @@ const (
 // Event is a Kubernetes event to emit.
 type Event struct {
 	// Type is Normal or Warning.
-	Type    string
-	Reason  string
+	Type   string
+	Reason string
+	// Action is the stage of the reconciliation that the event is about.
+	Action  string
 	Message string
 	// Metadata are annotations of the event; nil for none.
 	Metadata map[string]string
@@ -89,15 +91,21 @@ func ChartRefusedNext(r policy.Refusal) Event {
 }
 
 func trace(reason, message string) Event {
-	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: message, Trace: true}
+	e := normal(reason, message, nil)
+	e.Trace = true
+	return e
 }
 
 func normal(reason, message string, metadata map[string]string) Event {
-	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: message, Metadata: metadata}
+	return event(corev1.EventTypeNormal, reason, message, metadata)
 }
 
 func warning(reason, message string, metadata map[string]string) Event {
-	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message, Metadata: metadata}
+	return event(corev1.EventTypeWarning, reason, message, metadata)
+}
+
+func event(kind, reason, message string, metadata map[string]string) Event {
+	return Event{Type: kind, Reason: reason, Action: eventAction(reason), Message: message, Metadata: metadata}
 }
 
 func snapshotMetadata(s *helmv2.Snapshot) map[string]string {
@@ -171,11 +179,11 @@ func helmLogs(lines []string) []string {
 }
 
 // Observed returns the event of a process that only observes, about what would be done to a release.
-// result is the reason. A problem is reported as a warning.
+// result is the reason. A problem is reported as a warning. No action has run.
 func Observed(result, message string, problem bool) Event {
 	kind := corev1.EventTypeNormal
 	if problem {
 		kind = corev1.EventTypeWarning
 	}
-	return Event{Type: kind, Reason: result, Message: message}
+	return event(kind, result, message, nil).about(helmv2.EventActionReconcile)
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/brief"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -56,6 +57,10 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	c.setEnded(d, *s)
 	s.Conditions = c.list
 	r.Events = operationEvents(c.conditions, d, *s)
+	for i, e := range r.Events {
+		// The other stages are of HelmReleases.
+		r.Events[i] = e.about(helmv2.EventActionReconcile)
+	}
 	return r
 }
 

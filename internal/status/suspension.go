@@ -38,22 +38,22 @@ func WithSuspension(r Report, hr *helmv2.HelmRelease, s release.Suspension, bySp
 	case s.BySpec:
 		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
 		if !was {
-			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, text))
+			r.Events = append(r.Events, normal(helmv2.ReasonSuspended, text, nil))
 		}
 	case s.Active:
 		set(&r.Status.Conditions, metav1.ConditionTrue, helmv2.ReasonSuspended, text, hr.Generation, now)
 		if before == nil || before.Message != text {
-			r.Events = append(r.Events, event("Normal", helmv2.ReasonSuspended, text))
+			r.Events = append(r.Events, normal(helmv2.ReasonSuspended, text, nil))
 		}
 	case !s.Over.IsZero():
 		set(&r.Status.Conditions, metav1.ConditionFalse, helmv2.ReasonSuspensionExpired, text, hr.Generation, now)
 		if before == nil || before.Message != text {
-			r.Events = append(r.Events, event("Warning", helmv2.ReasonSuspensionExpired, text))
+			r.Events = append(r.Events, warning(helmv2.ReasonSuspensionExpired, text, nil))
 		}
 	default:
 		apimeta.RemoveStatusCondition(&r.Status.Conditions, helmv2.ConditionSuspended)
 		if was {
-			r.Events = append(r.Events, event("Normal", helmv2.EventReasonResumed, "The release is resumed: it is not suspended any more, and is reconciled from now on"))
+			r.Events = append(r.Events, normal(helmv2.EventReasonResumed, "The release is resumed: it is not suspended any more, and is reconciled from now on", nil))
 		}
 	}
 	return r
@@ -94,8 +94,4 @@ func set(all *[]metav1.Condition, is metav1.ConditionStatus, reason, message str
 		Type: helmv2.ConditionSuspended, Status: is, Reason: reason, Message: message,
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 	})
-}
-
-func event(kind, reason, message string) Event {
-	return Event{Type: kind, Reason: reason, Message: message}
 }

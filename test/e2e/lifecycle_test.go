@@ -182,7 +182,7 @@ func (w world) message(name, want string) {
 }
 
 // untilEvents waits for Kubernetes events with the given reasons. They are sent after the status is
-// written.
+// written, and have an action.
 func (w world) untilEvents(hr *helmv2.HelmRelease, reasons ...string) {
 	w.Helper()
 	ctx := w.Context()
@@ -193,7 +193,7 @@ func (w world) untilEvents(hr *helmv2.HelmRelease, reasons ...string) {
 		}
 		var seen []string
 		for _, e := range events.Items {
-			if e.InvolvedObject.Kind == helmv2.HelmReleaseKind && e.InvolvedObject.UID == hr.UID {
+			if e.InvolvedObject.Kind == helmv2.HelmReleaseKind && e.InvolvedObject.UID == hr.UID && e.Action != "" {
 				seen = append(seen, e.Reason)
 			}
 		}

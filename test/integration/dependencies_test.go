@@ -89,13 +89,19 @@ func (w *world) untilEvent(hr *helmv2.HelmRelease, kind, reason string, texts ..
 
 func (w *world) hasEvent(hr *helmv2.HelmRelease, kind, reason string, texts ...string) bool {
 	w.t.Helper()
+	return w.event(hr, kind, reason, texts...) != nil
+}
+
+// event returns an Event about a HelmRelease, nil if there is none.
+func (w *world) event(hr *helmv2.HelmRelease, kind, reason string, texts ...string) *corev1.Event {
+	w.t.Helper()
 	var events corev1.EventList
 	w.must(suite.client.List(w.t.Context(), &events, client.InNamespace(hr.Namespace)))
 	for i := range events.Items {
 		e := &events.Items[i]
 		if e.InvolvedObject.Name == hr.Name && e.Type == kind && e.Reason == reason && containsAll(e.Message, texts...) {
-			return true
+			return e
 		}
 	}
-	return false
+	return nil
 }

@@ -73,8 +73,12 @@ func TestNotifications(t *testing.T) {
 	e := <-posted
 	if e.Reason != helmv2.ReasonDependencyNotReady || e.Severity != eventv1.EventSeverityInfo || e.InvolvedObject.UID != hr.UID ||
 		e.InvolvedObject.Kind != helmv2.HelmReleaseKind || e.InvolvedObject.APIVersion != helmv2.GroupVersion.String() ||
-		e.Metadata["event.toolkit.fluxcd.io/team"] != "web" || e.ReportingController != "helm-controller" || e.ReportingInstance != host {
+		e.Metadata["event.toolkit.fluxcd.io/team"] != "web" || e.ReportingController != "helm-controller" || e.ReportingInstance != host ||
+		e.Action != helmv2.EventActionCheckDependencies {
 		t.Errorf("posted is %+v", e)
+	}
+	if e := w.event(hr, corev1.EventTypeNormal, helmv2.ReasonDependencyNotReady); e.Action != helmv2.EventActionCheckDependencies || len(e.Annotations) != 1 {
+		t.Errorf("the Event has action %s and annotations %v", e.Action, e.Annotations)
 	}
 }
 
@@ -214,7 +218,7 @@ func TestRejectedActionsAreOneAlert(t *testing.T) {
 			if len(found) != 1 {
 				t.Errorf("%s: %d Events", name, len(found))
 			}
-			return len(found) == 1 && found[0].Count >= 3 && strings.Contains(found[0].Message, cause)
+			return len(found) == 1 && found[0].Count >= 3 && strings.Contains(found[0].Message, cause) && found[0].Action == helmv2.EventActionHelmInstall
 		})
 		t.Logf("%s: %d times: %s", name, failureEvents(w, name)[0].Count, failureEvents(w, name)[0].Message)
 	}

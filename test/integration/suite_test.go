@@ -52,6 +52,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/setup"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
@@ -197,6 +198,7 @@ func startController(c config) (stop func() error, err error) {
 		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
 		Cache:      controller.Cache(labels.SelectorFromSet(labels.Set{watchLabel: "Enabled"})),
 		Client:     controller.Client(), GracefulShutdownTimeout: new(patience),
+		EventBroadcaster: events.NewBroadcaster(), //nolint:staticcheck // as in the executable
 	}
 	if err := c.see(&opts); err != nil {
 		return nil, err

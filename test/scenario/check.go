@@ -222,3 +222,13 @@ func checkStable(hr *helmv2.HelmRelease, end func(*helmv2.HelmRelease) status.Re
 	}
 	return nil
 }
+
+// checkEvents returns an error if an event has no action.
+func checkEvents(all []status.Event) error {
+	for _, e := range all {
+		if e.Action == "" {
+			return fmt.Errorf("event %s has no action", e.Reason)
+		}
+	}
+	return nil
+}

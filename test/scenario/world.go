@@ -203,6 +203,9 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	}
 	w.suspended = new(w.hr.Spec.Suspend)
 	w.out.status("announced", &w.hr.Status)
+	if err := checkEvents(started.Events); err != nil {
+		return err
+	}
 	w.out.events(started.Events)
 	w.unrecorded = w.unrecorded || isRelease(d.HelmAction())
 	if d.Rule == release.RuleForced {
@@ -356,6 +359,9 @@ func (w *World) publish(rep status.Report, die string) error {
 		w.running, w.ended, w.oversized, w.accepted = nil, nil, nil, ""
 		w.out.line("died")
 		return nil
+	}
+	if err := checkEvents(rep.Events); err != nil {
+		return err
 	}
 	w.out.events(rep.Events)
 	return nil

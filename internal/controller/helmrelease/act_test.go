@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -21,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 func TestJobKnowsTheSettings(t *testing.T) {
@@ -155,7 +155,7 @@ func TestRehearsedReconciliation(t *testing.T) {
 		}
 		reported := ""
 		select {
-		case reported = <-r.events.(*record.FakeRecorder).Events:
+		case reported = <-r.events.(controllertest.Events):
 		default:
 		}
 		if !strings.Contains(reported, "WouldInstall") {

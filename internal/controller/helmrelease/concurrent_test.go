@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -26,6 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/watch"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 // crowd is a stub for several releases in sync, whose charts render differently each time. It has no
@@ -88,7 +88,7 @@ func TestConcurrently(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		pool, stopped := attempt.NewPool(releases, time.Now, func(types.NamespacedName) {}), make(chan error)
 		go func() { stopped <- pool.Start(ctx) }()
-		r.helm, r.attempts, r.events = s, pool, record.NewFakeRecorder(1000)
+		r.helm, r.attempts, r.events = s, pool, make(controllertest.Events, 1000)
 		r.inputs.resolver, r.comparer.detector, r.comparer.objects = s, &calm{}, &calm{}
 		synctest.Wait()
 

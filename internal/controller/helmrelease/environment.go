@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,7 +27,7 @@ type environment struct {
 	// client reads through the cache and writes, live reads past the cache.
 	client  client.Client
 	live    client.Reader
-	events  record.EventRecorder
+	events  controller.EventRecorder
 	metrics *metrics.Metrics
 	now     func() time.Time
 

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -30,7 +29,7 @@ type helmChartMaker struct {
 	// Client reads HelmCharts from the cache and writes them, Live reads past the cache.
 	Client client.Client
 	Live   client.Reader
-	Events record.EventRecorder
+	Events controller.EventRecorder
 	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
 	NoCrossNamespaceRefs bool
 	// Observe only reads HelmCharts.

@@ -51,8 +51,8 @@ type desk struct {
 
 func newDesk(t *testing.T, refuse error, objects ...client.Object) *desk {
 	t.Helper()
-	recorder := record.NewFakeRecorder(10)
-	d := &desk{helmChartMaker: &helmChartMaker{Events: events.NewRecorder(recorder, controller.Scheme(), nil)}, told: recorder.Events}
+	recorded := make(controllertest.Events, 10)
+	d := &desk{helmChartMaker: &helmChartMaker{Events: recorded}, told: recorded}
 	alone := func() {
 		if len(d.writing.byKey) == 0 {
 			t.Error("two could make the same HelmChart at once")

@@ -13,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"c",
@@ -112,7 +112,7 @@ func TestLeftBehind(t *testing.T) {
 // TestWarnsOfMoveOnce: each move is told once, and only if the release is not
 // there.
 func TestWarnsOfMoveOnce(t *testing.T) {
-	events := record.NewFakeRecorder(10)
+	events := make(controllertest.Events, 10)
 	live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "there"}, Data: map[string][]byte{"value": []byte(kubeconfig)}}).Build()
 	s := &stub{}
 	r := testReconciler(t, s)
@@ -128,38 +128,38 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 		}
 	}
 	reconcile()
-	if len(events.Events) > 0 {
-		t.Errorf("nothing moved: %s", <-events.Events)
+	if len(events) > 0 {
+		t.Errorf("nothing moved: %s", <-events)
 	}
 	hr.Spec.KubeConfig, s.stored = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}, []release.Revision{{Version: 3}}
 	reconcile()
-	if len(events.Events) > 0 {
-		t.Errorf("it is the same cluster under another address: %s", <-events.Events)
+	if len(events) > 0 {
+		t.Errorf("it is the same cluster under another address: %s", <-events)
 	}
 	hr.Spec.KubeConfig = nil
 	reconcile()
 	hr.Spec.KubeConfig, s.stored = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}, nil
 	reconcile()
 	reconcile()
-	if len(events.Events) != 1 {
-		t.Fatalf("%d events, want one", len(events.Events))
+	if len(events) != 1 {
+		t.Fatalf("%d events, want one", len(events))
 	}
-	if got := <-events.Events; !strings.HasPrefix(got, "Warning ReleaseLeftBehind Helm release apps/web.v3 stays behind in the controller's own cluster") {
+	if got := <-events; !strings.HasPrefix(got, "Warning ReleaseLeftBehind Helm release apps/web.v3 stays behind in the controller's own cluster") {
 		t.Errorf("the event is %s", got)
 	}
 	hr.DeletionTimestamp, hr.Spec.KubeConfig = &metav1.Time{Time: time.Unix(1, 0)}, nil
 	want.Deleted = true
 	reconcile()
-	if len(events.Events) != 1 {
-		t.Fatalf("%d events, want one: what is deleted where it was not stays behind too", len(events.Events))
+	if len(events) != 1 {
+		t.Fatalf("%d events, want one: what is deleted where it was not stays behind too", len(events))
 	}
-	<-events.Events
+	<-events
 	if err := r.unread(key, apierrors.NewNotFound(schema.GroupResource{}, key.Name)); err != nil || r.memory.Len() > 0 {
 		t.Errorf("a HelmRelease that is gone is remembered, %v", err)
 	}
 	hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}
 	reconcile()
-	if len(events.Events) > 0 {
-		t.Errorf("most likely the end of an uninstall was not recorded: %s", <-events.Events)
+	if len(events) > 0 {
+		t.Errorf("most likely the end of an uninstall was not recorded: %s", <-events)
 	}
 }

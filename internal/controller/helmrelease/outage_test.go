@@ -13,12 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 var errTransient = apierrors.NewServiceUnavailable("try again later")
@@ -32,7 +32,7 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 	r := testReconciler(t, s)
 	now := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 	r.now = func() time.Time { return now }
-	events := r.events.(*record.FakeRecorder)
+	events := r.events.(controllertest.Events)
 	reconcile := func() (ready metav1.Condition, version string) {
 		t.Helper()
 		if s.unresolved == nil {
@@ -56,8 +56,8 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 		return ready, hr.ResourceVersion
 	}
 	drain := func() (all []string) {
-		for len(events.Events) > 0 {
-			all = append(all, <-events.Events)
+		for len(events) > 0 {
+			all = append(all, <-events)
 		}
 		return all
 	}

@@ -10,13 +10,13 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 // reconcileAndGet reconciles the HelmRelease of the stub and returns it.
@@ -83,7 +83,7 @@ func TestRefusedForChangesOnly(t *testing.T) {
 	s := &stub{refusal: &policy.Refusal{Policy: "ReleasePolicy/sources", Field: "spec.chartRef", Why: "it has certificates of its own", ChangesOnly: true}}
 	r := testReconciler(t, s)
 	inSync(t, r, s)
-	events := r.events.(*record.FakeRecorder).Events
+	events := r.events.(controllertest.Events)
 	ready := func() *metav1.Condition {
 		hr, _ := reconcileAndGet(t, r)
 		return apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)

@@ -37,9 +37,11 @@ func TestEventsCarryAnnotations(t *testing.T) {
 		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "1", "other": "x",
 	}}}
 	metadata := map[string]string{"event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3"}
-	p.emit(hr, []status.Event{{Type: corev1.EventTypeNormal, Metadata: metadata}})
+	p.emit(hr, []status.Event{{Type: corev1.EventTypeNormal, Action: helmv2.EventActionUnlock, Metadata: metadata}})
 	want := map[string]string{
 		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3",
+		// It becomes the field when the event is written.
+		"pintle.dev/action": helmv2.EventActionUnlock,
 	}
 	if diff := cmp.Diff(want, plain.annotations); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

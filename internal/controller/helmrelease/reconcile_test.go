@@ -17,7 +17,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -282,7 +281,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &controller.Table[memory]{},
 		connections: &controller.ConnectionFinder{Live: world, Clusters: clusters},
-		events:      record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
+		events:      make(controllertest.Events, 100), spread: func(d time.Duration) time.Duration { return d },
 		stagger: func(d time.Duration) time.Duration { return d },
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
 	}

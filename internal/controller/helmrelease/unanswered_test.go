@@ -13,13 +13,13 @@ import (
 	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 // endedStub holds one outcome until it is recorded.
@@ -83,7 +83,7 @@ func TestUnansweredStatusWrite(t *testing.T) {
 			if err := r.client.Get(t.Context(), key, hr); err != nil {
 				t.Fatal(err)
 			}
-			events := len(r.events.(*record.FakeRecorder).Events)
+			events := len(r.events.(controllertest.Events))
 			if hr.Status.Failures != 1 || hr.Status.InstallFailures != 1 || ended.outcome != nil || events != 1 {
 				t.Errorf("%d failures, %d of installs, %d events, outcome %v", hr.Status.Failures, hr.Status.InstallFailures, events, ended.outcome)
 			}

@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -28,7 +27,7 @@ type Reconciler struct {
 	// client reads through the cache and writes as the controller: Operations, and the annotation
 	// that is the lock. All other writes use the impersonated identity.
 	client   client.Client
-	events   record.EventRecorder
+	events   controller.EventRecorder
 	metrics  *metrics.Metrics
 	locks    *controller.Locks
 	observer *observer

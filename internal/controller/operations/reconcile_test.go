@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -155,7 +154,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	b.r = newReconciler(
 		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, enqueue: func(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }},
 		controller.Options{Metrics: m, OperationTimeout: time.Hour, Now: benchNow},
-		controller.Shared{Events: record.NewFakeRecorder(100), Locks: locks},
+		controller.Shared{Events: make(controllertest.Events, 100), Locks: locks},
 	)
 	return b
 }

@@ -11,10 +11,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
 // TestResults: each decision and obstacle has a result, an event if users should see it, and a
@@ -98,7 +98,7 @@ func (v results) Observed(hr types.NamespacedName, result string) { v[hr] = resu
 func TestReports(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	events, metric := record.NewFakeRecorder(10), results{}
+	events, metric := make(controllertest.Events, 10), results{}
 	r := NewReporter(events, metric, func() time.Time { return now })
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", Generation: 2}}
 	hr.Spec.Interval.Duration = time.Hour
@@ -108,11 +108,11 @@ func TestReports(t *testing.T) {
 		t.Helper()
 		again := r.Decided(t.Context(), hr, release.Input{}, d)
 		got := metric[types.NamespacedName{Namespace: "n", Name: "a"}]
-		if got != string(want) || again != pause || len(events.Events) != sent {
-			t.Errorf("result %s, again after %s, %d events; want %s, %s, %d", got, again, len(events.Events), want, pause, sent)
+		if got != string(want) || again != pause || len(events) != sent {
+			t.Errorf("result %s, again after %s, %d events; want %s, %s, %d", got, again, len(events), want, pause, sent)
 		}
-		for len(events.Events) > 0 {
-			<-events.Events
+		for len(events) > 0 {
+			<-events
 		}
 	}
 	progressing := func(reason string) {
@@ -147,7 +147,7 @@ func TestReports(t *testing.T) {
 // TestForget: a HelmRelease that is created again is reported again.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	events := record.NewFakeRecorder(10)
+	events := make(controllertest.Events, 10)
 	r := NewReporter(events, results{}, time.Now)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 	stall := release.Decision{Rule: release.RuleRetriesExhausted, Action: release.Stall{Reason: "x"}}
@@ -155,8 +155,8 @@ func TestForget(t *testing.T) {
 	r.Forget(types.NamespacedName{Namespace: "n", Name: "a"})
 	r.Decided(t.Context(), hr, release.Input{}, stall)
 	var all []string
-	for len(events.Events) > 0 {
-		all = append(all, <-events.Events)
+	for len(events) > 0 {
+		all = append(all, <-events)
 	}
 	if len(all) != 2 || slices.ContainsFunc(all, func(e string) bool { return !strings.HasPrefix(e, "Warning WouldStall ") }) {
 		t.Errorf("events are %q", all)

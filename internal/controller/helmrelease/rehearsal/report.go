@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -30,7 +29,7 @@ const (
 
 // Reporter reports what would be done to HelmReleases. It is safe for concurrent use.
 type Reporter struct {
-	events  record.EventRecorder
+	events  controller.EventRecorder
 	metrics Metrics
 	now     func() time.Time
 
@@ -53,7 +52,7 @@ type state struct {
 }
 
 // NewReporter returns a Reporter that has reported nothing.
-func NewReporter(events record.EventRecorder, metrics Metrics, now func() time.Time) *Reporter {
+func NewReporter(events controller.EventRecorder, metrics Metrics, now func() time.Time) *Reporter {
 	return &Reporter{events: events, metrics: metrics, now: now, releases: map[types.NamespacedName]state{}}
 }
 
