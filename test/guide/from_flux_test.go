@@ -35,7 +35,7 @@ func TestFromFlux(t *testing.T) {
 	w, p := newWorld(t), readPage(t, "from-flux.md")
 	w.releases()
 	before := w.facts()
-	w.has(w.replay(p, "Before you start"), "from ghcr.io/fluxcd/helm-controller:v1.6.3 to registry.example.com/pintle:v1")
+	w.has(w.replay(p, "Before you start"), "from ghcr.io/fluxcd/helm-controller:v1.6.4 to registry.example.com/pintle:v1")
 	out := w.replay(p, "Check")
 	w.has(out, "--enable-leader-election", "paused", "UpgradeFailed")
 
@@ -95,7 +95,7 @@ func (w *world) cutShort(image, delay string) {
 		facts := w.facts()
 		return facts, strings.Contains(facts, pending)
 	}))
-	w.run("kubectl set image deployment/helm-controller --namespace flux-system manager=" + image + ":v1.6.3")
+	w.run("kubectl set image deployment/helm-controller --namespace flux-system manager=" + image + ":v1.6.4")
 	w.node.runs(image)
 	w.until("web", "to be upgraded again", func(hr *helmv2.HelmRelease) bool {
 		return harness.Ready(hr) && hr.Status.History[0].Version == last+2
