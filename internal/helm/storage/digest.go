@@ -15,9 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	helmtime "helm.sh/helm/v3/pkg/time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -26,41 +24,41 @@ import (
 // by hand could change. The last runs of tests are no part of it, so that `helm test` by hand is
 // no change.
 type observation struct {
-	Name      string              `json:"name"`
-	Version   int                 `json:"version"`
-	Info      *helmrelease.Info   `json:"info"`
-	Chart     *helmchart.Metadata `json:"chartMetadata"`
-	Config    map[string]any      `json:"config"`
-	Manifest  string              `json:"manifest"`
-	Hooks     []*helmrelease.Hook `json:"hooks"`
-	Namespace string              `json:"namespace"`
-	Tests     []helmrelease.Hook  `json:"tests,omitempty"`
+	Name      string            `json:"name"`
+	Version   int               `json:"version"`
+	Info      *observedInfo     `json:"info"`
+	Chart     *observedMetadata `json:"chartMetadata"`
+	Config    map[string]any    `json:"config"`
+	Manifest  string            `json:"manifest"`
+	Hooks     []observedHook    `json:"hooks"`
+	Namespace string            `json:"namespace"`
+	Tests     []observedHook    `json:"tests,omitempty"`
 }
 
 // observationDigest returns the digest of a revision in Pintle's snapshots.
 func observationDigest(rls *helmrelease.Release) string {
 	o := observation{
-		Name: rls.Name, Version: rls.Version, Info: storable(rls.Info), Config: rls.Config,
+		Name: rls.Name, Version: rls.Version, Info: observeInfo(rls.Info), Config: rls.Config,
 		Manifest: rls.Manifest, Namespace: rls.Namespace,
 	}
 	if rls.Chart != nil {
-		o.Chart = rls.Chart.Metadata
+		o.Chart = observeMetadata(rls.Chart.Metadata)
 	}
 	if len(o.Config) == 0 {
 		o.Config = nil
 	}
 	for _, h := range rls.Hooks {
+		observed := observeHook(h)
 		if !isTestHook(h) {
-			o.Hooks = append(o.Hooks, h)
+			o.Hooks = append(o.Hooks, observed)
 			continue
 		}
 		// Running a test writes its last run, and delete policies if the test has none.
-		o.Tests = append(o.Tests, helmrelease.Hook{
-			Name: h.Name, Kind: h.Kind, Path: h.Path, Manifest: h.Manifest, Events: h.Events, Weight: h.Weight,
-		})
+		observed.LastRun, observed.DeletePolicies, observed.OutputLogPolicies = observedRun{}, nil, nil
+		o.Tests = append(o.Tests, observed)
 	}
 	// The order of tests changes when Helm runs some of them.
-	slices.SortStableFunc(o.Tests, func(a, b helmrelease.Hook) int {
+	slices.SortStableFunc(o.Tests, func(a, b observedHook) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Manifest, b.Manifest))
 	})
 	raw, err := json.Marshal(o)
@@ -85,16 +83,6 @@ func deployedDigest(rls *helmrelease.Release) string {
 	return observationDigest(&before)
 }
 
-// storable returns the fields of info that a record holds.
-func storable(info *helmrelease.Info) *helmrelease.Info {
-	if info == nil {
-		return nil
-	}
-	reduced := *info
-	reduced.Resources = nil
-	return &reduced
-}
-
 func isTestHook(h *helmrelease.Hook) bool {
 	return slices.Contains(h.Events, helmrelease.HookTest)
 }
@@ -103,25 +91,25 @@ func isTestHook(h *helmrelease.Hook) bool {
 // and with its omissions. Helm 4 omits a zero time where Helm 3 writes an empty one, and it has
 // the target revision of a rollback.
 type referenceObservation struct {
-	Name      string             `json:"name"`
-	Version   int                `json:"version"`
-	Info      referenceInfo      `json:"info"`
-	Chart     helmchart.Metadata `json:"chartMetadata"`
-	Config    map[string]any     `json:"config"`
-	Manifest  string             `json:"manifest"`
-	Hooks     []referenceHook    `json:"hooks"`
-	Namespace string             `json:"namespace"`
-	OCIDigest string             `json:"ociDigest,omitempty"`
+	Name      string           `json:"name"`
+	Version   int              `json:"version"`
+	Info      referenceInfo    `json:"info"`
+	Chart     observedMetadata `json:"chartMetadata"`
+	Config    map[string]any   `json:"config"`
+	Manifest  string           `json:"manifest"`
+	Hooks     []referenceHook  `json:"hooks"`
+	Namespace string           `json:"namespace"`
+	OCIDigest string           `json:"ociDigest,omitempty"`
 }
 
 type referenceInfo struct {
-	FirstDeployed    helmtime.Time `json:"first_deployed,omitzero"`
-	LastDeployed     helmtime.Time `json:"last_deployed,omitzero"`
-	Deleted          helmtime.Time `json:"deleted,omitzero"`
-	Description      string        `json:"description,omitempty"`
-	Status           string        `json:"status,omitempty"`
-	RollbackRevision int           `json:"rollback_revision,omitempty"`
-	Notes            string        `json:"notes,omitempty"`
+	FirstDeployed    observedTime `json:"first_deployed,omitzero"`
+	LastDeployed     observedTime `json:"last_deployed,omitzero"`
+	Deleted          observedTime `json:"deleted,omitzero"`
+	Description      string       `json:"description,omitempty"`
+	Status           string       `json:"status,omitempty"`
+	RollbackRevision int          `json:"rollback_revision,omitempty"`
+	Notes            string       `json:"notes,omitempty"`
 }
 
 type referenceHook struct {
@@ -131,9 +119,9 @@ type referenceHook struct {
 	Manifest string   `json:"manifest,omitempty"`
 	Events   []string `json:"events,omitempty"`
 	LastRun  struct {
-		StartedAt   helmtime.Time `json:"started_at,omitzero"`
-		CompletedAt helmtime.Time `json:"completed_at,omitzero"`
-		Phase       string        `json:"phase"`
+		StartedAt   observedTime `json:"started_at,omitzero"`
+		CompletedAt observedTime `json:"completed_at,omitzero"`
+		Phase       string       `json:"phase"`
 	} `json:"last_run"`
 	Weight            int      `json:"weight,omitempty"`
 	DeletePolicies    []string `json:"delete_policies,omitempty"`
@@ -158,7 +146,7 @@ func referenceDigest(r *recordBody, snapshot *helmv2.Snapshot) string {
 		o.Config = r.Config
 	}
 	if r.Chart != nil && r.Chart.Metadata != nil {
-		o.Chart = *r.Chart.Metadata
+		o.Chart = *observeMetadata(r.Chart.Metadata)
 	}
 	var hooks []referenceHook
 	if json.Unmarshal(orNull(r.Info), &o.Info) != nil || json.Unmarshal(orNull(r.Hooks), &hooks) != nil {
