@@ -18,6 +18,18 @@ func Copy(c *helmchart.Chart) *helmchart.Chart {
 	return copier{}.chart(c)
 }
 
+// Twin returns a copy of a chart that has no parent and shares the files of the chart.
+func Twin(c *helmchart.Chart) *helmchart.Chart {
+	out := &helmchart.Chart{
+		Raw: c.Raw, Metadata: metadata(c.Metadata), Lock: c.Lock, Templates: c.Templates, Schema: c.Schema, Files: c.Files,
+		Values: values.CloneMap(c.Values),
+	}
+	for _, sub := range c.Dependencies() {
+		out.AddDependency(Twin(sub))
+	}
+	return out
+}
+
 // copier maps the first byte of each file to its copy. In charts most files occur several times
 // with the same memory: as a template and raw, in the parent and in the subchart.
 type copier map[*byte][]byte

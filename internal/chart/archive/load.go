@@ -21,5 +21,9 @@ func Load(data []byte) (*helmchart.Chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
+	// Helm 3 would read a newer format as v2. A chart without a format is of v1.
+	if v := c.Metadata.APIVersion; v != helmchart.APIVersionV1 && v != helmchart.APIVersionV2 {
+		return nil, fmt.Errorf("is rejected: Chart.yaml has apiVersion %q, and only v1 and v2 can be rendered", v)
+	}
 	return c, nil
 }

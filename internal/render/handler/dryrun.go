@@ -80,9 +80,16 @@ func (in *dryRun) run() (*helmrelease.Release, error) {
 	if in.Install {
 		run = in.install
 	}
+	stored := in.Chart
+	if in.Chart, err = withoutNulls(stored, in.Values); err != nil {
+		return nil, err
+	}
 	rls, err := run(config, renderer)
 	if err != nil {
 		return nil, err
+	}
+	if in.Chart != stored {
+		rls.Chart = stored
 	}
 	if in.Hooks {
 		err = renderer.Hooks(rls)

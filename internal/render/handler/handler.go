@@ -198,7 +198,7 @@ func (w *functions) explained(r *remote.Rendering, failure error) error {
 		return failure
 	}
 	all := values.CloneMap(r.Values)
-	if chartutil.ProcessDependenciesWithMerge(c, all) != nil {
+	if chartutil.ProcessDependenciesWithMerge(c, all) != nil || dropNulls(c, all) != nil {
 		return failure
 	}
 	merged, err := chartutil.CoalesceValues(c, all)
