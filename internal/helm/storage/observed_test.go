@@ -31,6 +31,26 @@ func TestStoredDigests(t *testing.T) {
 			deployed:  "sha256:912e654cfa33108dca698c4d9763bde67c7b8f420d12c596486f613ffbe0d74f",
 			reference: "sha256:adb0fcc51bb29c7b23457306586db7dba378602b5be4a865815aa336c47e3521",
 		},
+		"helm4/v1.json": {
+			now:       "sha256:58ac314040ffd0943898be8741114f655672ac477c534035c2ed7a903d24a7a1",
+			deployed:  "sha256:fc65ff2edf2635424cbf4a8a8abb8b8db04cfd3a98ba054a3c31359182a34793",
+			reference: "sha256:44cb97afc5e7e814238fed897ccc3bdcea31121954e192924d1aee73312e835b",
+		},
+		"helm4/v2.json": {
+			now:       "sha256:4e93b4d19d51386f0048c00c74262ddcfc9b5c7b8ac9142b63af96a2589edc09",
+			deployed:  "sha256:2e1c3f88720b18f75d0a25c8c13f606b3da1f57dd17395805bf498c53a131777",
+			reference: "sha256:18d0a015c042d2c3d1ac49ef72eb38112053e1bab3c24624b0a7b156714f797f",
+		},
+		"helm4/v3.json": {
+			now:       "sha256:73b315269e82488b463db8667d6a08301952bedd657dcf043db6e5cb31e00974",
+			deployed:  "sha256:73b315269e82488b463db8667d6a08301952bedd657dcf043db6e5cb31e00974",
+			reference: "sha256:e8d7a6149153174c6948ecb22c4c5778414ef650b22ad1e27596a9df4ddba151",
+		},
+		"helm4/v4.json": {
+			now:       "sha256:7c4e8bf8c4cf34f3e0b9314ecb76e3e553bd0e4b5e6f4fa8906dbdf6b119ab3d",
+			deployed:  "sha256:d4199108172b340704b5a632d13d01416437eef89543e2fbade6b1cc6328e940",
+			reference: "sha256:7680526b958a5da8ec0f14235e3bff4270ebcd549cb7dd3b40b26d374f255ca8",
+		},
 		"reference/installed.release.v1.json": {
 			now:       "sha256:81ef7b30a8059282b601a053b18d9c15ab966acc3365c2037ab5a8757b069acf",
 			deployed:  "sha256:81ef7b30a8059282b601a053b18d9c15ab966acc3365c2037ab5a8757b069acf",
@@ -50,6 +70,9 @@ func TestStoredDigests(t *testing.T) {
 		raw, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, "helm4/") {
+			raw = ofHelm4(t, raw).Release
 		}
 		c := contentOf(t, string(raw))
 		got := want
