@@ -26,7 +26,7 @@ REVISION := $(shell git describe --always --abbrev=40 --dirty --exclude='*' 2>/d
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here node-release test-reference reference-build test-flux flux-build test-notification notification-build test-kubernetes verify check-generated build plugin release image push build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
+.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here node-release test-reference reference-build test-helm helm-build test-flux flux-build test-notification notification-build test-kubernetes verify check-generated build plugin release image push build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -59,7 +59,7 @@ test-unit: ## Run the tests that need no cluster, for daily work.
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@$(SUITES) integration
 
-LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference notification
+LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference notification helm
 
 test-long: cluster-build build build-race run-build load-build ## Run everything, with the race detector, and write the result into docs/reliability.md.
 	@$(SUITES) -strict -record docs/reliability.md $(LONG)
@@ -121,6 +121,16 @@ reference-build:
 	@mkdir -p '$(BIN)/reference/crds'
 	cd test/reference && GOWORK=off go build -buildvcs=false -o '$(BIN)/reference/helm-controller' $(REFERENCE)
 	@cd test/reference && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(REFERENCE))"/config/crd/bases/*.yaml '$(BIN)/reference/crds'
+
+# The module has Helm 3 and 4. Their tests compare Helm 4 with testdata of the renderer and of the storage.
+test-helm: cluster-build build helm-build ## Compare charts and records with Helm 4, and test that the helm commands of Helm 3 and 4 work with this controller.
+	@cd test/helm && GOWORK=off go vet . && GOWORK=off go test -count=1 .
+	@$(WITH_CLUSTER) PINTLE_HELM3='$(BIN)/helm/helm3' PINTLE_HELM4='$(BIN)/helm/helm4' \
+		go test -tags=reference -count=1 -v -timeout=30m -run='^TestHelm$$' ./test/e2e
+
+helm-build:
+	@mkdir -p '$(BIN)/helm'
+	cd test/helm && for v in 3 4; do GOWORK=off go build -buildvcs=false -ldflags='-s -w' -o "$(BIN)/helm/helm$$v" helm.sh/helm/v$$v/cmd/helm || exit 1; done
 
 # Not a part of `make test`: building the command takes minutes.
 test-flux: cluster-build build flux-build ## Test that the flux command works with this controller.

@@ -50,6 +50,8 @@ func TestCompatibility(t *testing.T) {
 		"client libraries of Kubernetes (`k8s.io/client-go`)": required(t, "go.mod", "k8s.io/client-go"),
 		"etcd":                       required(t, "test/cluster/go.mod", "go.etcd.io/etcd/server/v3"),
 		"Helm SDK":                   required(t, "go.mod", "helm.sh/helm/v3"),
+		"helm command of Helm 3":     required(t, "test/helm/go.mod", "helm.sh/helm/v3"),
+		"helm command of Helm 4":     required(t, "test/helm/go.mod", "helm.sh/helm/v4"),
 		"source-controller":          required(t, "test/cluster/go.mod", "github.com/fluxcd/source-controller"),
 		"types of source-controller": required(t, "go.mod", "github.com/fluxcd/source-controller/api"),
 		"helm-controller":            required(t, "test/reference/go.mod", "github.com/fluxcd/helm-controller"),

@@ -65,6 +65,7 @@ func table() map[string]suite {
 		"node":         {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "hack/release", "charts", "config", "test/node"}},
 		"reference":    {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
 		"notification": {steps: []step{command("make test-notification")}, minutes: 5, paths: []string{"internal/events", "test/notification"}},
+		"helm":         {steps: []step{command("make test-helm")}, minutes: 3, paths: []string{"internal/helm/storage", "internal/render", "test/helm"}},
 
 		// With older servers of Kubernetes than the other suites. docs/compatibility.md has their versions.
 		"kubernetes-1.35": {steps: kubernetes("1.35"), minutes: 9},

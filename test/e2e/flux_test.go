@@ -121,11 +121,12 @@ func (f flux) refuses(command string, parts ...string) {
 	f.contains(command, out, parts)
 }
 
-func (f flux) contains(command, out string, parts []string) {
-	f.Helper()
+// contains checks that the output of a command has all parts.
+func (w world) contains(command, out string, parts []string) {
+	w.Helper()
 	for _, part := range parts {
 		if !strings.Contains(out, part) {
-			f.Errorf("flux %s does not say %q", command, part)
+			w.Errorf("%s does not say %q", command, part)
 		}
 	}
 }
