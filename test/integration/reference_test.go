@@ -262,4 +262,13 @@ func TestReleaseOfHelmControllerChangesHands(t *testing.T) {
 	if len(history) != 3 {
 		t.Errorf("helm history shows %d revisions", len(history))
 	}
+
+	w.annotate(hr, helmv2.AnnotationRollbackTo, "2")
+	w.until(hr, "the rollback to a revision of helm-controller", func(hr *helmv2.HelmRelease) bool {
+		return newest(hr) == 4 && condition(hr, helmv2.ConditionRolledBack).Status == metav1.ConditionTrue
+	})
+	four := w.record("hooked", 4)
+	if four["manifest"] != two["manifest"] || !cmp.Equal(four["config"], two["config"]) || four["apply_method"] != two["apply_method"] {
+		t.Errorf("revision 4 is not that of helm-controller: %v, %v, %v", four["manifest"], four["config"], four["apply_method"])
+	}
 }
