@@ -81,6 +81,14 @@ func charts() map[string]struct{ files, values m } {
 			m{"templates/a.yaml": "kind: ConfigMap\nn: [{{ .Values.int64 }}, {{ .Values.float }}, {{ .Values.default }}]\n", "values.yaml": "default: 12345678\n"},
 			m{"int64": int64(12345678), "float": 12345678.0},
 		},
+		// The stored chart keeps its nulls and its imports.
+		"Nulls": {m{
+			"Chart.yaml":            "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 1.0.0, alias: other, import-values: [{child: exported, parent: imported}]}\n",
+			"values.yaml":           "none: null\nother: {below: null}\nimported: {x: null}\n",
+			"templates/a.yaml":      "kind: ConfigMap\nv: {{ .Values.imported.from }}\n",
+			"charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.0.0\n", "charts/sub/values.yaml": "exported: {from: child, x: 1}\nnone: null\n",
+			"charts/sub/templates/s": "kind: Service\nname: {{ .Chart.Name }}\n",
+		}, m{"v": nil}},
 		"Everything": {m{
 			"Chart.yaml":              "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 1.0.0, condition: sub.enabled, import-values: [{child: exported, parent: imported}]}\n- {name: sub, version: 1.0.0, alias: other, condition: other.enabled}\n",
 			"values.yaml":             "other: {enabled: false}\n",
