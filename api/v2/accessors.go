@@ -44,8 +44,8 @@ func (hr *HelmRelease) SetConditions(conditions []metav1.Condition) {
 	hr.Status.Conditions = conditions
 }
 
-// HasChartTemplate reports whether the controller creates a HelmChart for the release. It is false
-// if chartRef is set as well, which the API server rejects.
+// HasChartTemplate reports whether the controller creates a source object for the release. It is
+// false if chartRef is set as well, which the API server rejects.
 func (hr *HelmRelease) HasChartTemplate() bool {
 	return hr.Spec.Chart != nil && hr.Spec.ChartRef == nil
 }
@@ -56,7 +56,7 @@ func (hr *HelmRelease) HasChartRef() bool {
 	return hr.Spec.ChartRef != nil && hr.Spec.Chart == nil
 }
 
-// GetHelmChartName returns the name of the HelmChart for spec.chart. It may be longer than
+// GetHelmChartName returns the name of the source object for spec.chart. It may be longer than
 // Kubernetes permits.
 func (hr *HelmRelease) GetHelmChartName() string {
 	return hr.Namespace + "-" + hr.Name
@@ -153,7 +153,13 @@ func (in *HelmChartTemplate) GetInterval(specInterval time.Duration) time.Durati
 	return durationOr(pointer(in).Spec.Interval, specInterval)
 }
 
-// GetNamespace returns the namespace of the source and of the HelmChart.
+// GetKind returns the kind of the source object.
+func (in *HelmChartTemplate) GetKind() string {
+	return or(pointer(in).Kind, KindHelmChart)
+}
+
+// GetNamespace returns the namespace of the source object: with kind HelmChart the namespace of its
+// source.
 func (in *HelmChartTemplate) GetNamespace(releaseNamespace string) string {
 	return or(pointer(in).Spec.SourceRef.Namespace, releaseNamespace)
 }

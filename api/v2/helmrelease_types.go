@@ -55,8 +55,8 @@ type HelmReleaseList struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.chart) && !has(self.chartRef)) || (!has(self.chart) && has(self.chartRef))",message="either chart or chartRef must be set"
 type HelmReleaseSpec struct {
-	// Describes a HelmChart object that the controller creates and updates, and whose artifact is
-	// installed. Set either this or chartRef.
+	// Describes a HelmChart or OCIRepository that the controller creates and updates, and whose
+	// artifact is installed. Set either this or chartRef.
 	// +optional
 	Chart *HelmChartTemplate `json:"chart,omitempty"`
 
@@ -202,8 +202,8 @@ type HelmReleaseStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Namespace and name, as namespace/name, of the HelmChart created from spec.chart. Empty with
-	// spec.chartRef.
+	// The source object created from spec.chart: namespace/name of a HelmChart, or
+	// OCIRepository/namespace/name. Empty with spec.chartRef.
 	// +optional
 	HelmChart string `json:"helmChart,omitempty"`
 

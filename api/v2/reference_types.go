@@ -23,8 +23,7 @@ type SecretKeyReference struct {
 
 // KubeConfigReference references the connection to another cluster.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.configMapRef) || has(self.secretRef)",message="exactly one of configMapRef or secretRef must be specified"
-// +kubebuilder:validation:XValidation:rule="!has(self.configMapRef) || !has(self.secretRef)",message="exactly one of configMapRef or secretRef must be specified"
+// +kubebuilder:validation:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="exactly one of configMapRef or secretRef must be specified"
 type KubeConfigReference struct {
 	// ConfigMap, in the namespace of the HelmRelease, that describes the cluster and how to obtain
 	// short-lived credentials. Keys: provider (aws, azure, gcp or generic), cluster, address,

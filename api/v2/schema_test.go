@@ -20,7 +20,9 @@ import (
 
 const (
 	generatedCRD  = "../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"
-	referenceList = "testdata/helmrelease-v2.schema.tsv"
+	// referenceList is the schema of helm-controller 1.7.1, formerList of 1.6.
+	referenceList = "testdata/helmrelease-v2-1.7.1.schema.tsv"
+	formerList    = "testdata/helmrelease-v2-1.6.schema.tsv"
 	// ownList lists the additions of this project to the CRD: optional fields, and rules about
 	// them.
 	ownList = "testdata/own.schema.tsv"
@@ -53,6 +55,41 @@ func TestSchemaEqualsHelmController(t *testing.T) {
 	}
 	if !reflect.DeepEqual(columns, wantColumns) {
 		t.Errorf("columns: want %v, got %v", wantColumns, columns)
+	}
+}
+
+// TestSchemaAcceptsFormerObjects: the CRD accepts every object that the CRD of helm-controller 1.6
+// accepts. It has that CRD's constraints, except for the listed ones, which only the rules about
+// spec.chart replace: an object without the new fields satisfies them if it has chart and sourceRef,
+// which 1.6 requires.
+func TestSchemaAcceptsFormerObjects(t *testing.T) {
+	want, _, _ := readList(t, formerList)
+	addOwn(t, want)
+	var rules []any
+	got := flatten(readCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
+	for path, constraints := range got {
+		switch _, known := want[path]; {
+		case !known:
+			delete(got, path)
+		case path == ".spec.chart":
+			rules = constraints["cel"].([]any)
+			delete(constraints, "cel")
+		}
+	}
+	expected := []string{
+		`.spec.chart.spec: required: want ["chart","sourceRef"], got nothing`,
+		`.spec.chart.spec.reconcileStrategy: default: want "ChartVersion", got nothing`,
+		`.spec.chart.spec.version: default: want "*", got nothing`,
+		`.spec.kubeConfig: cel: want ["!has(self.configMapRef) || !has(self.secretRef)","has(self.configMapRef) || has(self.secretRef)"], got ["has(self.configMapRef) != has(self.secretRef)"]`,
+	}
+	if differences := compare(want, got); !slices.Equal(differences, expected) {
+		t.Errorf("want %q, got %q", expected, differences)
+	}
+	const former = "(has(self.kind) && self.kind == 'OCIRepository') || (has(self.spec.chart) && has(self.spec.sourceRef))"
+	for _, rule := range rules {
+		if !strings.HasPrefix(rule.(string), "!has(self.kind) || ") && !strings.HasPrefix(rule.(string), "!has(self.spec.url) || ") && rule != former {
+			t.Errorf("objects without the new fields may not satisfy %q", rule)
+		}
 	}
 }
 
