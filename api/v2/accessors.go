@@ -161,6 +161,9 @@ func (in *HelmChartTemplate) GetKind() string {
 // GetNamespace returns the namespace of the source object: with kind HelmChart the namespace of its
 // source.
 func (in *HelmChartTemplate) GetNamespace(releaseNamespace string) string {
+	if in.GetKind() != KindHelmChart {
+		return releaseNamespace
+	}
 	return or(pointer(in).Spec.SourceRef.Namespace, releaseNamespace)
 }
 

@@ -179,17 +179,17 @@ const (
 	// cluster or namespace, could not be determined.
 	EventReasonNamespaceCheckSkipped string = "NamespaceCheckSkipped"
 
-	// EventReasonHelmChartCreated means that the HelmChart was created.
+	// EventReasonHelmChartCreated means that the source object of spec.chart was created.
 	EventReasonHelmChartCreated string = "HelmChartCreated"
 
-	// EventReasonHelmChartConfigured means that the HelmChart was changed.
+	// EventReasonHelmChartConfigured means that the source object of spec.chart was changed.
 	EventReasonHelmChartConfigured string = "HelmChartConfigured"
 
-	// EventReasonHelmChartDeleted means that the HelmChart was deleted.
+	// EventReasonHelmChartDeleted means that the source object of spec.chart was deleted.
 	EventReasonHelmChartDeleted string = "HelmChartDeleted"
 
-	// EventReasonHelmChartSyncError means that the HelmChart could not be written. The value is
-	// spelt Err.
+	// EventReasonHelmChartSyncError means that the source object of spec.chart could not be
+	// written. The value is spelt Err.
 	EventReasonHelmChartSyncError string = "HelmChartSyncErr"
 )
 

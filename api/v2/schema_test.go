@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	generatedCRD  = "../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"
+	generatedCRD = "../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"
 	// referenceList is the schema of helm-controller 1.7.1, formerList of 1.6.
 	referenceList = "testdata/helmrelease-v2-1.7.1.schema.tsv"
 	formerList    = "testdata/helmrelease-v2-1.6.schema.tsv"

@@ -46,7 +46,7 @@ type Options struct {
 	// JitterPercent is how far intervals are spread either way, 0 to 99. With 0, the first
 	// intervals after the start are not spread either.
 	JitterPercent int
-	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
+	// NoCrossNamespaceRefs refuses sources in other namespaces.
 	NoCrossNamespaceRefs bool
 	// ExternalArtifacts watches objects of that kind, whose CRD must exist then.
 	ExternalArtifacts bool

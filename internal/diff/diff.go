@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -222,7 +220,7 @@ func (d *Differ) subject(ctx context.Context, q Query, withInputs bool) (*subjec
 // resolve returns the inputs of a release. It waits for the download of the chart.
 func resolve(ctx context.Context, resolver *inputs.Resolver, q Query) (inputs.Want, error) {
 	if q.Artifact.Digest == "" {
-		if err := checkHelmChart(ctx, q.Reader, q.Release); err != nil {
+		if err := checkTemplate(ctx, q.Reader, q.Release); err != nil {
 			return inputs.Want{}, err
 		}
 	}
@@ -243,23 +241,25 @@ func resolve(ctx context.Context, resolver *inputs.Resolver, q Query) (inputs.Wa
 // errNotFetched is the error for a chart that source-controller was not told to fetch.
 var errNotFetched = errors.New("source-controller has not been asked for this chart, so its archive has to be given")
 
-// checkHelmChart returns errNotFetched if the HelmChart of spec.chart does not exist, or stands for another
+// checkTemplate returns errNotFetched if the source of spec.chart does not exist, or stands for another
 // chart.
-func checkHelmChart(ctx context.Context, reader client.Reader, hr *helmv2.HelmRelease) error {
+func checkTemplate(ctx context.Context, reader client.Reader, hr *helmv2.HelmRelease) error {
 	if !hr.HasChartTemplate() {
 		return nil
 	}
-	want, have := inputs.WantedHelmChart(hr), &sourcev1.HelmChart{}
-	key := client.ObjectKeyFromObject(want)
-	switch err := reader.Get(ctx, key, have); {
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("HelmChart '%s' does not exist: %w", key, errNotFetched)
-	case err != nil:
+	if err := inputs.CheckTemplate(hr); err != nil {
 		return err
 	}
-	want.Spec.Interval, want.Spec.Suspend = have.Spec.Interval, have.Spec.Suspend
-	if !equality.Semantic.DeepEqual(want.Spec, have.Spec) {
-		return fmt.Errorf("HelmChart '%s' has chart %s in version %s, and not that of spec.chart: %w", key, have.Spec.Chart, have.Spec.Version, errNotFetched)
+	want := inputs.TemplateSource(hr)
+	row, _ := inputs.SourceKindOf(inputs.KindOf(want))
+	have := row.New()
+	switch err := reader.Get(ctx, client.ObjectKeyFromObject(want), have); {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s does not exist: %w", inputs.SourceName(want), errNotFetched)
+	case err != nil:
+		return err
+	case !inputs.HasTemplateChart(have, want):
+		return fmt.Errorf("%s has %s, and not that of spec.chart: %w", inputs.SourceName(want), inputs.DescribeChart(have), errNotFetched)
 	}
 	return nil
 }

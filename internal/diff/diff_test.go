@@ -347,7 +347,7 @@ func TestHelmChart(t *testing.T) {
 		t.Errorf("error %s", err)
 	}
 	have := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "prod-app"}, Spec: sourcev1.HelmChartSpec{
-		Chart: "note", Version: "1.0.0", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"},
+		Chart: "note", Version: "1.0.0", ReconcileStrategy: "ChartVersion", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"},
 	}}
 	w.objects = []client.Object{have}
 	if err := desired(); !strings.HasPrefix(err, "HelmChart 'prod/prod-app' has chart note in version 1.0.0, and not that of spec.chart: ") {

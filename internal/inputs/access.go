@@ -66,34 +66,42 @@ func (r *Refused) Error() string {
 func Facts(hr *helmv2.HelmRelease, source client.Object) (c policy.Chart, repository string) {
 	switch o := source.(type) {
 	case *sourcev1.OCIRepository:
-		return ociFacts(o), ""
+		return ociFacts(hr, o), ""
 	case *sourcev1.HelmChart:
 		return helmChartFacts(hr, o)
 	}
-	fault := policy.Fault{Field: "spec.chartRef", Why: fmt.Sprintf("%s has no version, signature or URL that can be checked", sourceName(source))}
+	fault := policy.Fault{Field: "spec.chartRef", Why: fmt.Sprintf("%s has no version, signature or URL that can be checked", SourceName(source))}
 	return policy.Chart{Inexact: fault, Unverified: fault, Unlocated: fault}, ""
 }
 
-func ociFacts(o *sourcev1.OCIRepository) policy.Chart {
-	const field = "spec.chartRef"
-	c := policy.Chart{URL: o.Spec.URL, Located: field}
-	switch ref := o.Spec.Reference; {
-	case ref == nil, ref.Digest == "" && ref.SemVer == "" && ref.Tag == "":
-		c.Inexact = policy.Fault{Field: field, Why: sourceName(o) + " has neither a tag nor a digest"}
-	case ref.Digest == "" && ref.SemVer != "":
-		c.Inexact = policy.Fault{Field: field, Why: sourceName(o) + " has a range of versions in spec.ref.semver"}
+// ociFacts returns the facts about an OCIRepository. Faults name the fields of spec.chart if the
+// HelmRelease has it.
+func ociFacts(hr *helmv2.HelmRelease, o *sourcev1.OCIRepository) policy.Chart {
+	field := func(name string) string {
+		if hr.HasChartTemplate() {
+			return "spec.chart.spec." + name
+		}
+		return "spec.chartRef"
+	}
+	url, ref, verify := field("url"), field("ref"), field("verify")
+	c := policy.Chart{URL: o.Spec.URL, Located: url}
+	switch r := o.Spec.Reference; {
+	case r == nil, r.Digest == "" && r.SemVer == "" && r.Tag == "":
+		c.Inexact = policy.Fault{Field: ref, Why: SourceName(o) + " has neither a tag nor a digest"}
+	case r.Digest == "" && r.SemVer != "":
+		c.Inexact = policy.Fault{Field: ref, Why: SourceName(o) + " has a range of versions in spec.ref.semver"}
 	}
 	if why := whyUnverified(o, o.Spec.Verify != nil, o.Status.ObservedGeneration, o.Status.Conditions); why != "" {
-		c.Unverified = policy.Fault{Field: field, Why: why}
+		c.Unverified = policy.Fault{Field: verify, Why: why}
 	} else {
-		c.Signature = signature(o, field, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
+		c.Signature = signature(o, verify, o.Spec.Verify.Provider, o.Spec.Verify.SecretRef, o.Spec.Verify.MatchOIDCIdentity)
 		c.Signature.OwnRoot = o.Spec.Verify.TrustedRootSecretRef != nil
 	}
 	if why := whyRerouted(o, o.Spec.ProxySecretRef, o.Spec.Insecure); why != "" {
-		c.Unproven = policy.Fault{Field: field, Why: why}
+		c.Unproven = policy.Fault{Field: url, Why: why}
 	}
 	if o.Spec.CertSecretRef != nil {
-		c.OwnCAs = policy.Fault{Field: field, Why: ownCAs(o, "spec.certSecretRef")}
+		c.OwnCAs = policy.Fault{Field: url, Why: ownCAs(o, "spec.certSecretRef")}
 	}
 	return c
 }
@@ -125,7 +133,7 @@ func helmChartFacts(hr *helmv2.HelmRelease, o *sourcev1.HelmChart) (c policy.Cha
 
 // InRepository adds the facts about its HelmRepository to the facts about a HelmChart.
 func InRepository(c policy.Chart, repo *sourcev1.HelmRepository) policy.Chart {
-	name := sourceName(repo)
+	name := SourceName(repo)
 	c.URL = strings.TrimSuffix(repo.Spec.URL, "/") + c.URL
 	unproven := whyRerouted(repo, nil, repo.Spec.Insecure)
 	switch {
@@ -172,9 +180,9 @@ func Unfetched(source client.Object, repo *sourcev1.HelmRepository) error {
 		// A policy that restricts the URL refuses the last two.
 		return nil
 	case repo.Status.ObservedGeneration != repo.Generation || repo.Status.Artifact == nil:
-		return unfetched(source, sourceName(repo)+" has not been fetched since it was changed")
+		return unfetched(source, SourceName(repo)+" has not been fetched since it was changed")
 	case repo.Status.Artifact.Revision != observed:
-		return unfetched(source, fmt.Sprintf("its chart was made of revision '%s' of %s, which has revision '%s'", observed, sourceName(repo), repo.Status.Artifact.Revision))
+		return unfetched(source, fmt.Sprintf("its chart was made of revision '%s' of %s, which has revision '%s'", observed, SourceName(repo), repo.Status.Artifact.Revision))
 	}
 	return nil
 }
@@ -182,7 +190,7 @@ func Unfetched(source client.Object, repo *sourcev1.HelmRepository) error {
 func unfetched(source client.Object, why string) error {
 	return &release.Blocked{
 		Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
-		Message: fmt.Sprintf("%s is not ready for a policy that restricts charts: %s", sourceName(source), why),
+		Message: fmt.Sprintf("%s is not ready for a policy that restricts charts: %s", SourceName(source), why),
 	}
 }
 
@@ -194,11 +202,11 @@ func whyUnverified(source client.Object, set bool, observed int64, conditions []
 	verified := apimeta.FindStatusCondition(conditions, sourcev1.SourceVerifiedCondition)
 	switch {
 	case !set:
-		return sourceName(source) + " has no spec.verify"
+		return SourceName(source) + " has no spec.verify"
 	case ready && (verified == nil || verified.Status != metav1.ConditionTrue):
-		return fmt.Sprintf("condition %s of %s is not True", sourcev1.SourceVerifiedCondition, sourceName(source))
+		return fmt.Sprintf("condition %s of %s is not True", sourcev1.SourceVerifiedCondition, SourceName(source))
 	case ready && verified.ObservedGeneration != source.GetGeneration():
-		return fmt.Sprintf("condition %s of %s is not of its latest generation", sourcev1.SourceVerifiedCondition, sourceName(source))
+		return fmt.Sprintf("condition %s of %s is not of its latest generation", sourcev1.SourceVerifiedCondition, SourceName(source))
 	}
 	return ""
 }
@@ -206,7 +214,7 @@ func whyUnverified(source client.Object, set bool, observed int64, conditions []
 // signature returns how a source verifies signatures.
 func signature(source client.Object, field, provider string, secret *fluxmeta.LocalObjectReference, identities []sourcev1.OIDCIdentityMatch) policy.Signature {
 	// The CRD has this default, but a HelmChart that is to be applied has none.
-	s := policy.Signature{Field: field, Source: sourceName(source), Provider: cmp.Or(provider, string(v1alpha1.ProviderCosign))}
+	s := policy.Signature{Field: field, Source: SourceName(source), Provider: cmp.Or(provider, string(v1alpha1.ProviderCosign))}
 	if secret != nil {
 		s.Secret = source.GetNamespace() + "/" + secret.Name
 	}
@@ -221,18 +229,23 @@ func signature(source client.Object, field, provider string, secret *fluxmeta.Lo
 func whyRerouted(source client.Object, proxy *fluxmeta.LocalObjectReference, insecure bool) string {
 	switch {
 	case proxy != nil:
-		return sourceName(source) + " has spec.proxySecretRef, so that another server may answer for the URL"
+		return SourceName(source) + " has spec.proxySecretRef, so that another server may answer for the URL"
 	case insecure:
-		return sourceName(source) + " has spec.insecure, so that another server may answer for the URL"
+		return SourceName(source) + " has spec.insecure, so that another server may answer for the URL"
 	}
 	return ""
 }
 
 func ownCAs(source client.Object, field string) string {
-	return fmt.Sprintf("%s has %s, which may have certificate authorities of its own: if the policy may trust them, set transport: Any there", sourceName(source), field)
+	return fmt.Sprintf("%s has %s, which may have certificate authorities of its own: if the policy may trust them, set transport: Any there", SourceName(source), field)
 }
 
-func sourceName(source client.Object) string {
-	kind := strings.TrimPrefix(fmt.Sprintf("%T", source), "*v1.")
-	return fmt.Sprintf("%s '%s'", kind, client.ObjectKeyFromObject(source))
+// KindOf returns the kind of a source object.
+func KindOf(source client.Object) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", source), "*v1.")
+}
+
+// SourceName returns the kind and the name of a source object for messages.
+func SourceName(source client.Object) string {
+	return fmt.Sprintf("%s '%s'", KindOf(source), client.ObjectKeyFromObject(source))
 }

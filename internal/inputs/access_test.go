@@ -27,7 +27,7 @@ func TestAccess(t *testing.T) {
 	}
 	elsewhere := func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "sources" }
 	templateElsewhere := func(hr *helmv2.HelmRelease) {
-		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
+		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "note"}}
 		hr.Spec.Chart.Spec.SourceRef.Namespace = "sources"
 	}
 	artifact := func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }

@@ -56,6 +56,9 @@ func (r *Resolver) checkSpec(hr *helmv2.HelmRelease) error {
 	if err := CheckName(hr); err != nil {
 		return err
 	}
+	if err := CheckTemplate(hr); err != nil {
+		return err
+	}
 	if err := checkLimits(&hr.Spec); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ type Resolver struct {
 }
 
 // Admission decides whether the chart of a source may be used: the object that provides it, or the
-// HelmChart that spec.chart stands for, without status. A chart that may not be used is a *Refused.
+// source that spec.chart stands for, without status. A chart that may not be used is a *Refused.
 // Nothing is fetched before, unless it is refused for changes only.
 type Admission func(ctx context.Context, hr *helmv2.HelmRelease, source client.Object) error
 

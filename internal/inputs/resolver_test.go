@@ -495,8 +495,8 @@ func TestResolve(t *testing.T) {
 	}
 	template := func(namespace string) func(*helmv2.HelmRelease) {
 		return func(hr *helmv2.HelmRelease) {
-			hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
-			hr.Spec.Chart.Spec.SourceRef.Namespace = namespace
+			hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "note"}}
+			hr.Spec.Chart.Spec.SourceRef = helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts", Namespace: namespace}
 		}
 	}
 	cases := map[string]struct {

@@ -7,12 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,55 +27,7 @@ func SourceOf(hr *helmv2.HelmRelease) (kind string, key types.NamespacedName) {
 		}
 		return ref.Kind, types.NamespacedName{Namespace: namespace, Name: ref.Name}
 	}
-	return helmv2.KindHelmChart, HelmChartKey(hr)
-}
-
-// HelmChartKey returns the name of the HelmChart that is created for spec.chart, in the namespace
-// of its repository. It panics if hr has no spec.chart.
-func HelmChartKey(hr *helmv2.HelmRelease) types.NamespacedName {
-	namespace := hr.Spec.Chart.Spec.SourceRef.Namespace
-	if namespace == "" {
-		namespace = hr.Namespace
-	}
-	return types.NamespacedName{Namespace: namespace, Name: hr.Namespace + "-" + hr.Name}
-}
-
-// WantedHelmChart returns the HelmChart that spec.chart of a HelmRelease stands for.
-func WantedHelmChart(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
-	key, tmpl := HelmChartKey(hr), hr.Spec.Chart
-	labels := map[string]string{}
-	var annotations map[string]string
-	if tmpl.ObjectMeta != nil {
-		annotations = tmpl.ObjectMeta.Annotations
-		maps.Copy(labels, tmpl.ObjectMeta.Labels)
-	}
-	labels[helmv2.LabelName], labels[helmv2.LabelNamespace] = hr.Name, hr.Namespace
-	chart := &sourcev1.HelmChart{
-		TypeMeta: metav1.TypeMeta{
-			APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.HelmChartKind,
-		},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: key.Name, Namespace: key.Namespace, Labels: labels, Annotations: annotations,
-		},
-		Spec: sourcev1.HelmChartSpec{
-			Chart:   tmpl.Spec.Chart,
-			Version: tmpl.Spec.Version,
-			SourceRef: sourcev1.LocalHelmChartSourceReference{
-				Kind: tmpl.Spec.SourceRef.Kind, Name: tmpl.Spec.SourceRef.Name,
-			},
-			Interval:                 metav1.Duration{Duration: tmpl.GetInterval(hr.Spec.Interval.Duration)},
-			ReconcileStrategy:        string(tmpl.Spec.ReconcileStrategy),
-			ValuesFiles:              tmpl.Spec.ValuesFiles,
-			IgnoreMissingValuesFiles: tmpl.Spec.IgnoreMissingValuesFiles,
-		},
-	}
-	if v := tmpl.Spec.Verify; v != nil {
-		chart.Spec.Verify = &sourcev1.HelmChartVerification{Provider: string(v.Provider)}
-		if v.SecretRef != nil {
-			chart.Spec.Verify.SecretRef = &fluxmeta.LocalObjectReference{Name: v.SecretRef.Name}
-		}
-	}
-	return chart
+	return hr.Spec.Chart.GetKind(), TemplateKey(hr)
 }
 
 // SourceState returns the revision, digest and URL of the artifact of a ready source in one text.

@@ -175,12 +175,14 @@ func known(s metav1.ConditionStatus) metav1.ConditionStatus {
 	return metav1.ConditionUnknown
 }
 
-// sourceOf returns the source that the spec names. For spec.chart that is the repository, not the
-// HelmChart that the controller creates.
+// sourceOf returns the source that the spec names. For spec.chart of kind HelmChart that is the
+// repository, not the HelmChart that the controller creates.
 func sourceOf(hr *helmv2.HelmRelease) (kind, name string) {
 	switch {
 	case hr.Spec.ChartRef != nil:
 		return hr.Spec.ChartRef.Kind, hr.Spec.ChartRef.Name
+	case hr.Spec.Chart != nil && hr.Spec.Chart.GetKind() == helmv2.KindOCIRepository:
+		return helmv2.KindOCIRepository, hr.GetHelmChartName()
 	case hr.Spec.Chart != nil:
 		return hr.Spec.Chart.Spec.SourceRef.Kind, hr.Spec.Chart.Spec.SourceRef.Name
 	}

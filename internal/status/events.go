@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/brief"
@@ -58,31 +59,33 @@ func DependentsLeft(d release.Decision, in release.Input) []Event {
 	return []Event{warning(helmv2.EventReasonDependentsLeft, message, nil)}
 }
 
-// HelmChartApplied returns the event about a HelmChart that was created or changed. The arguments
-// are texts of the HelmChart and of its source.
-func HelmChartApplied(chart, source string, created bool) Event {
+// SourceApplied returns the event about the source of spec.chart that was created or changed. origin
+// names where its chart comes from.
+func SourceApplied(kind string, key types.NamespacedName, origin string, created bool) Event {
 	reason, verb := helmv2.EventReasonHelmChartConfigured, "Configured"
 	if created {
 		reason, verb = helmv2.EventReasonHelmChartCreated, "Created"
 	}
-	return trace(reason, fmt.Sprintf("%s %s with SourceRef '%s'", verb, chart, source))
+	return trace(reason, fmt.Sprintf("%s %s with %s", verb, sourceText(kind, key), origin))
 }
 
-// HelmChartFailed returns the event about a HelmChart that could not be applied.
-func HelmChartFailed(message string) Event {
+// SourceFailed returns the event about the source of spec.chart that could not be applied.
+func SourceFailed(message string) Event {
 	return trace(helmv2.EventReasonHelmChartSyncError, message)
 }
 
-// HelmChartDeleted returns the event about a HelmChart that was deleted.
-func HelmChartDeleted(chart string) Event {
-	return trace(helmv2.EventReasonHelmChartDeleted, "Deleted "+chart)
+// SourceDeleted returns the event about the source of spec.chart that was deleted.
+func SourceDeleted(kind string, key types.NamespacedName) Event {
+	return trace(helmv2.EventReasonHelmChartDeleted, "Deleted "+sourceText(kind, key))
 }
 
-// HelmChartLeft returns the event about a HelmChart that was not deleted, because its HelmRelease
-// must not refer to another namespace.
-func HelmChartLeft(chart string) Event {
-	return warning(helmv2.ReasonAccessDenied, "cross-namespace references are not allowed: left behind "+chart, nil)
+// SourceLeft returns the event about the source of spec.chart that was not deleted, because its
+// HelmRelease must not refer to another namespace.
+func SourceLeft(kind string, key types.NamespacedName) Event {
+	return warning(helmv2.ReasonAccessDenied, "cross-namespace references are not allowed: left behind "+sourceText(kind, key), nil)
 }
+
+func sourceText(kind string, key types.NamespacedName) string { return kind + "/" + key.String() }
 
 // ChartRefusedNext returns the event about a release that a policy leaves as it is, and whose next
 // change it refuses.

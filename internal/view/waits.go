@@ -161,12 +161,16 @@ func dependencies(hr *helmv2.HelmRelease, lookup Lookup) string {
 }
 
 // artifactSource returns the object whose artifact is the chart of a release: the source, or the
-// HelmChart for spec.chart. Its repository may be fine.
+// source object of spec.chart. Its repository may be fine.
 func artifactSource(hr *helmv2.HelmRelease) Object {
 	if hr.HasChartTemplate() {
-		return Object{Kind: helmv2.KindHelmChart, Namespace: hr.Spec.Chart.GetNamespace(hr.Namespace), Name: hr.GetHelmChartName()}
+		return templateSource(hr)
 	}
 	return Source(hr)
+}
+
+func templateSource(hr *helmv2.HelmRelease) Object {
+	return Object{Kind: hr.Spec.Chart.GetKind(), Namespace: hr.Spec.Chart.GetNamespace(hr.Namespace), Name: hr.GetHelmChartName()}
 }
 
 // Source returns the object that the chart of a release comes from: the source of spec.chartRef or
@@ -176,6 +180,8 @@ func Source(hr *helmv2.HelmRelease) Object {
 	case hr.HasChartRef():
 		ref := hr.Spec.ChartRef
 		return Object{Kind: string(ref.Kind), Namespace: ref.GetNamespace(hr.Namespace), Name: ref.Name}
+	case hr.HasChartTemplate() && hr.Spec.Chart.GetKind() == helmv2.KindOCIRepository:
+		return templateSource(hr)
 	case hr.HasChartTemplate():
 		ref := hr.Spec.Chart.Spec.SourceRef
 		return Object{Kind: string(ref.Kind), Namespace: hr.Spec.Chart.GetNamespace(hr.Namespace), Name: ref.Name}

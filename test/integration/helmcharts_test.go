@@ -97,7 +97,7 @@ func TestChartNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("absent", nil, templated(""))
-	key := inputs.HelmChartKey(hr)
+	key := inputs.TemplateKey(hr)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmChart '"+key.String()+"' is not ready")
 	w.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		chart, _ := w.helmChart(key)
@@ -123,7 +123,7 @@ func TestHelmChartOfARelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("own", nil, templated(""))
-	key := inputs.HelmChartKey(hr)
+	key := inputs.TemplateKey(hr)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmChart '"+key.String()+"' is not ready")
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartCreated,
 		"Created HelmChart/"+key.String()+" with SourceRef 'HelmRepository/"+w.namespace+"/repo'")
@@ -172,7 +172,7 @@ func TestHelmChartLosesMetadata(t *testing.T) {
 	hr := w.release("meta", nil, templated(""), func(hr *helmv2.HelmRelease) {
 		hr.Spec.Chart.ObjectMeta = &helmv2.HelmChartTemplateObjectMeta{Labels: map[string]string{"team": "one", "tier": "web"}}
 	})
-	key := inputs.HelmChartKey(hr)
+	key := inputs.TemplateKey(hr)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady)
 	chart, _ := w.helmChart(key)
 	before := chart.DeepCopy()
@@ -222,14 +222,14 @@ func TestHelmChartsOfOneName(t *testing.T) {
 	v.namespace = w.namespace + "-b"
 	v.must(suite.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.namespace}}))
 	first := w.release("b-c", nil, templated(w.namespace))
-	key := inputs.HelmChartKey(first)
+	key := inputs.TemplateKey(first)
 	w.until(first, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.fill(key, "1.0.0")
 	w.untilReady(first)
 
 	second := v.release("c", nil, templated(w.namespace), func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Chart = "another" })
-	if inputs.HelmChartKey(second) != key {
-		t.Fatalf("the names differ: %s", inputs.HelmChartKey(second))
+	if inputs.TemplateKey(second) != key {
+		t.Fatalf("the names differ: %s", inputs.TemplateKey(second))
 	}
 	v.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested,
 		"HelmChart '"+key.String()+"' belongs to HelmRelease '"+w.namespace+"/b-c'")
@@ -265,7 +265,7 @@ func TestHelmChartThatChangedHands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("seller", nil, templated(""))
-	key := inputs.HelmChartKey(hr)
+	key := inputs.TemplateKey(hr)
 	w.until(hr, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	w.untilObserved(hr)
@@ -295,7 +295,7 @@ func TestNoCrossNamespaceRefs(t *testing.T) {
 	w.untilEvent(ref, corev1.EventTypeWarning, helmv2.ReasonAccessDenied)
 
 	template := w.release("template", nil, locked, templated(sources.namespace))
-	key := inputs.HelmChartKey(template)
+	key := inputs.TemplateKey(template)
 	w.untilSays(template, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonAccessDenied, "cannot access HelmChart "+key.String())
 	w.untilEvent(template, corev1.EventTypeWarning, helmv2.ReasonAccessDenied)
 	if _, found := w.helmChart(key); found {
@@ -304,7 +304,7 @@ func TestNoCrossNamespaceRefs(t *testing.T) {
 
 	// One that was made before the door was closed stays where it is.
 	before := w.release("before", nil, templated(sources.namespace))
-	key = inputs.HelmChartKey(before)
+	key = inputs.TemplateKey(before)
 	w.until(before, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.edit(before, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	w.untilObserved(before)

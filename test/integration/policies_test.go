@@ -99,7 +99,7 @@ func TestHelmChartRefused(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), repo))
 	w.ask(hr, "now")
 	w.until(hr, "the HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
-	w.fill(inputs.HelmChartKey(hr), "1.2.3")
+	w.fill(inputs.TemplateKey(hr), "1.2.3")
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmRepository '"+w.namespace+"/repo' has not been fetched since it was changed")
 	w.fetch(repo)
 	w.ask(hr, "again")

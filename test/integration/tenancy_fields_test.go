@@ -26,7 +26,7 @@ func (y *tenancy) sources(t *testing.T) {
 	ref := w.release("private", nil, y.strict, edit)
 	template := w.release("template", nil, y.strict, as(deployer), templated("tenant-b"))
 	y.refused(ref, helmv2.ReasonAccessDenied, "cannot access OCIRepository tenant-b/private")
-	y.refused(template, helmv2.ReasonAccessDenied, "cannot access HelmChart "+inputs.HelmChartKey(template).String())
+	y.refused(template, helmv2.ReasonAccessDenied, "cannot access HelmChart "+inputs.TemplateKey(template).String())
 	y.othersGoOn()
 	y.unharmed(before)
 
@@ -35,7 +35,7 @@ func (y *tenancy) sources(t *testing.T) {
 	w.untilReady(ref)
 	w.edit(template, open)
 	w.until(template, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
-	if _, found := w.helmChart(inputs.HelmChartKey(template)); !found {
+	if _, found := w.helmChart(inputs.TemplateKey(template)); !found {
 		t.Error("no HelmChart was made in tenant-b, where it may be")
 	}
 	for _, hr := range []*helmv2.HelmRelease{ref, template} {

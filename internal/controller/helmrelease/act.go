@@ -23,7 +23,7 @@ import (
 // actor performs actions.
 type actor struct {
 	*environment
-	charts    *helmChartMaker
+	sources   *sourceMaker
 	comparer  *comparer
 	debouncer *debouncer
 }
@@ -149,11 +149,11 @@ func (a *actor) ensureFinalizer(ctx context.Context, hr *helmv2.HelmRelease) (bo
 	return true, nil
 }
 
-// finalize deletes the HelmChart, removes the finalizer, and returns rec with the result. The
-// HelmChart of a suspended HelmRelease stays.
+// finalize deletes the source of spec.chart, removes the finalizer, and returns rec with the result.
+// The source of a suspended HelmRelease stays.
 func (a *actor) finalize(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	if !rec.want.Suspension.Active {
-		chart, err := a.charts.Delete(ctx, rec.hr)
+		chart, err := a.sources.Delete(ctx, rec.hr)
 		if err != nil {
 			return rec, err
 		}

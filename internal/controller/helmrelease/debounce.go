@@ -69,7 +69,7 @@ func (d *debouncer) Burst(ctx context.Context, hr *helmv2.HelmRelease, in releas
 }
 
 // sourceGeneration returns the generation of the source of hr if it has the applier; zero if not.
-// The HelmChart of a template is made by this controller.
+// The source of a template is made by this controller.
 func (d *debouncer) sourceGeneration(ctx context.Context, hr *helmv2.HelmRelease, by applier) int64 {
 	if !by.Known() || !hr.HasChartRef() {
 		return 0

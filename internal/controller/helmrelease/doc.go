@@ -20,8 +20,8 @@
 //	ownership.go       which other HelmReleases own the release or its objects
 //	state.go           the state in memory of each HelmRelease
 //	environment.go     clients, clock and settings that all steps use
-//	helmchart.go       the HelmChart that spec.chart stands for
-//	keylocks.go        locks for the HelmCharts that are written
+//	sourcemaker.go     the source object that spec.chart stands for
+//	keylocks.go        locks for the source objects that are written
 //	debounce.go        whether the rest of a commit is still to arrive
 //	burst.go           when the inputs of a HelmRelease changed together
 //	applier.go         the Kustomization or Application that applies an object

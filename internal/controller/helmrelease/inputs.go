@@ -22,7 +22,7 @@ import (
 type inputReader struct {
 	*environment
 	resolver   resolver
-	charts     *helmChartMaker
+	sources    *sourceMaker
 	dependency *dependency.Subscriptions
 	policies   policyReader
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
@@ -81,14 +81,16 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 	return rec, err
 }
 
-// resolveSpec returns rec with the inputs of the HelmRelease. It applies the HelmChart of spec.chart,
+// resolveSpec returns rec with the inputs of the HelmRelease. It applies the source of spec.chart,
 // unless a policy refuses the chart: source-controller would fetch it.
 func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	suspension := release.SuspensionOf(rec.hr.Spec.Suspend, rec.hr.Annotations, i.now())
 	hold := release.HoldOf(rec.hr.Annotations, i.now())
 	var unmade, err error
-	if rec.hr.DeletionTimestamp.IsZero() && (!suspension.Active || release.RequestsOf(rec.hr.Annotations).PlanRequested()) {
-		rec, unmade = i.ensureChart(ctx, rec)
+	made := rec.hr.DeletionTimestamp.IsZero() && (!suspension.Active || release.RequestsOf(rec.hr.Annotations).PlanRequested())
+	if made {
+		rec, unmade = i.ensureSource(ctx, rec)
+		made = unmade == nil
 	}
 	_, refused := errors.AsType[*inputs.Refused](unmade)
 	switch {
@@ -98,6 +100,9 @@ func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reco
 		return rec, unmade
 	default:
 		rec.want, err = i.resolver.Resolve(ctx, rec.hr, suspension)
+	}
+	if made && err == nil {
+		rec, err = i.deleteFormerSource(ctx, rec)
 	}
 	if !rec.want.Deleted {
 		rec.want.Hold = hold
@@ -112,19 +117,28 @@ func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reco
 	return rec, err
 }
 
-// ensureChart makes the HelmChart of spec.chart, if policies allow it.
-func (i *inputReader) ensureChart(ctx context.Context, rec reconciliation) (reconciliation, error) {
+// ensureSource makes the source of spec.chart, if policies allow it.
+func (i *inputReader) ensureSource(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	if err := inputs.CheckName(rec.hr); err != nil {
 		return rec, err
 	}
+	if err := inputs.CheckTemplate(rec.hr); err != nil {
+		return rec, err
+	}
 	if rec.hr.HasChartTemplate() {
-		err := i.policies.Admit(ctx, rec.hr, inputs.WantedHelmChart(rec.hr))
+		err := i.policies.Admit(ctx, rec.hr, inputs.TemplateSource(rec.hr))
 		if refused, is := errors.AsType[*inputs.Refused](err); err != nil && (!is || !refused.ChangesOnly) {
 			return rec, err
 		}
 	}
-	chart, err := i.charts.Ensure(ctx, rec.hr)
-	return rec.withHelmChart(chart), err
+	recorded, err := i.sources.Ensure(ctx, rec.hr)
+	return rec.withHelmChart(recorded), err
+}
+
+// deleteFormerSource deletes the source of the other kind after the kind of spec.chart has changed.
+func (i *inputReader) deleteFormerSource(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	recorded, err := i.sources.DeleteFormer(ctx, rec.hr)
+	return rec.withHelmChart(recorded), err
 }
 
 // withChart returns want with the chart that an action needs, or an error while it is being

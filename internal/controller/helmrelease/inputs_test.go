@@ -129,8 +129,8 @@ func TestActionsHoldTheirChart(t *testing.T) {
 func TestLongNameMakesNoHelmChart(t *testing.T) {
 	t.Parallel()
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: strings.Repeat("a", 64)}}
-	hr.Spec.Chart = &helmv2.HelmChartTemplate{}
-	_, err := (&inputReader{}).ensureChart(t.Context(), reconciliation{hr: hr})
+	hr.Spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "note"}}
+	_, err := (&inputReader{}).ensureSource(t.Context(), reconciliation{hr: hr})
 	if blocked, ok := errors.AsType[*release.Blocked](err); !ok || !blocked.Terminal || blocked.Reason != helmv2.ReasonUnsupportedField {
 		t.Errorf("error %v", err)
 	}

@@ -60,7 +60,7 @@ func TestSuspensionByAnnotation(t *testing.T) {
 	r := testReconciler(t, s)
 	hr := current(t, r)
 	hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "maintenance"}
-	hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
+	hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "note"}}
 	hr.Spec.Chart.Spec.SourceRef = helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"}
 	if err := r.client.Update(t.Context(), hr); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestSuspensionByAnnotation(t *testing.T) {
 func TestHelmChartIsRecorded(t *testing.T) {
 	r := testReconciler(t, &stub{})
 	hr := current(t, r)
-	hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
+	hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "note"}}
 	hr.Spec.Chart.Spec.SourceRef = helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"}
 	if err := r.client.Update(t.Context(), hr); err != nil {
 		t.Fatal(err)

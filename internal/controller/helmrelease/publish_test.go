@@ -47,7 +47,7 @@ func TestEventsCarryAnnotations(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for name, event := range map[string]status.Event{
-		"about a HelmChart":                 status.HelmChartDeleted(""),
+		"about a HelmChart":                 status.SourceDeleted(helmv2.KindHelmChart, key),
 		"about a release that stays behind": status.LeftBehind(""),
 	} {
 		plain.annotations = nil

@@ -184,7 +184,7 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 	return r.publisher.publishDecision(ctx, rec)
 }
 
-// finalize removes the HelmChart and the finalizer of the HelmRelease.
+// finalize removes the source of spec.chart and the finalizer of the HelmRelease.
 func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	rec, err := r.actor.finalize(ctx, rec)
 	if err != nil {

@@ -37,8 +37,8 @@ import (
 
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases/status,verbs=patch
-// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;externalartifacts,verbs=get;list;watch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts;ocirepositories,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=externalartifacts,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
@@ -174,7 +174,7 @@ type parts struct {
 
 // newReconciler returns a Reconciler whose steps share env.
 func newReconciler(env *environment, p parts) *Reconciler {
-	charts := &helmChartMaker{
+	sources := &sourceMaker{
 		Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs, Observe: p.options.Observe != "",
 	}
 	var reporter *rehearsal.Reporter
@@ -185,7 +185,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
 		Memory: controller.Part(env.memory, func(m *memory) *debounceState { return &m.debounce }),
 	}
-	in := &inputReader{environment: env, resolver: p.resolver, charts: charts, dependency: p.dependency, policies: p.policies, enqueue: p.enqueue}
+	in := &inputReader{environment: env, resolver: p.resolver, sources: sources, dependency: p.dependency, policies: p.policies, enqueue: p.enqueue}
 	compare := &comparer{environment: env, detector: p.detector, objects: p.objects, inputs: in, overriddenManagers: p.options.OverriddenManagers}
 	return &Reconciler{
 		environment: env,
@@ -195,7 +195,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer, plans: p.plans,
 		},
 		comparer:   compare,
-		actor:      &actor{environment: env, charts: charts, comparer: compare, debouncer: debouncer},
+		actor:      &actor{environment: env, sources: sources, comparer: compare, debouncer: debouncer},
 		publisher:  &publisher{environment: env},
 		debouncer:  debouncer,
 		dependency: p.dependency,

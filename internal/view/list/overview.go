@@ -6,6 +6,7 @@ package list
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -106,12 +107,14 @@ func (q *Query) matchesObject(hr *helmv2.HelmRelease) bool {
 		(q.Chart == "" || q.Chart == chartOf(hr))
 }
 
-// chartOf returns the name of the chart of the newest revision, or else of the spec. It is empty
-// if the source is the chart, and no revision exists.
+// chartOf returns the name of the chart of the newest revision, or else of the spec. In a registry a
+// chart has the last name of its URL. It is empty if the source is the chart, and no revision exists.
 func chartOf(hr *helmv2.HelmRelease) string {
 	switch {
 	case len(hr.Status.History) > 0:
 		return hr.Status.History[0].ChartName
+	case hr.HasChartTemplate() && hr.Spec.Chart.Spec.URL != "":
+		return path.Base(hr.Spec.Chart.Spec.URL)
 	case hr.HasChartTemplate():
 		return hr.Spec.Chart.Spec.Chart
 	}

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -36,14 +37,14 @@ import (
 
 // charting makes a HelmRelease need the HelmChart a-b-c in namespace a.
 func charting(hr *helmv2.HelmRelease) {
-	hr.Spec.Chart = &helmv2.HelmChartTemplate{}
+	hr.Spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{Chart: "note"}}
 	hr.Spec.Chart.Spec.SourceRef = helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "repo", Namespace: "a"}
 	hr.ResourceVersion = ""
 }
 
-// desk is a helmChartMaker whose cache holds no HelmChart, whatever there is.
+// desk is a sourceMaker whose cache holds no HelmChart, whatever there is.
 type desk struct {
-	*helmChartMaker
+	*sourceMaker
 	told chan string
 	// applied is the last HelmChart that was sent.
 	applied map[string]any
@@ -52,7 +53,7 @@ type desk struct {
 func newDesk(t *testing.T, refuse error, objects ...client.Object) *desk {
 	t.Helper()
 	recorded := make(controllertest.Events, 10)
-	d := &desk{helmChartMaker: &helmChartMaker{Events: recorded}, told: recorded}
+	d := &desk{sourceMaker: &sourceMaker{Events: recorded}, told: recorded}
 	alone := func() {
 		if len(d.writing.byKey) == 0 {
 			t.Error("two could make the same HelmChart at once")
@@ -210,9 +211,9 @@ func TestHelmChartsAreNoNews(t *testing.T) {
 	sender := events.NewSender(t.Context(), events.Options{
 		URL: "http://receiver/", Flush: time.Minute, Observer: observer, Log: logr.Discard(), Now: time.Now, Base: posted,
 	})
-	m := &helmChartMaker{Events: events.NewRecorder(made, controller.Scheme(), sender)}
+	m := &sourceMaker{Events: events.NewRecorder(made, controller.Scheme(), sender)}
 	hr := controllertest.HelmRelease("apps", "web")
-	controller.Emit(m.Events, hr, status.HelmChartApplied("", "", true), status.LeftBehind(""))
+	controller.Emit(m.Events, hr, status.SourceApplied("", types.NamespacedName{}, "", true), status.LeftBehind(""))
 	sender.Close()
 	if n := posted.requests.Load(); n != 1 || len(made.Events) != 2 {
 		t.Errorf("of %d events %d were posted", len(made.Events), n)
