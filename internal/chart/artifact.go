@@ -48,6 +48,8 @@ type Identity struct {
 	Name       string
 	Version    string
 	AppVersion string
+	// Content is a digest of the chart's files.
+	Content string
 }
 
 // result is the result of a download. It does not change.

@@ -131,7 +131,7 @@ func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identi
 }
 
 func identityOf(f remote.Facts) Identity {
-	return Identity{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion}
+	return Identity{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion, Content: f.Content}
 }
 
 // Facts returns the facts of an artifact's chart. Unless they are cached, Facts waits for a

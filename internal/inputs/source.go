@@ -109,7 +109,61 @@ func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src sou
 	}
 	c, err := r.releasedChart(src, id)
 	c.Digest = artifact.Digest
+	if err == nil && c.Version != id.Version {
+		c, err = r.keepVersion(ctx, hr, c, id)
+	}
 	return c, artifact, err
+}
+
+// keepVersion returns c, whose version has the digest of an artifact, without the digest if spec.chart
+// has changed its kind from HelmChart and the chart is the same. The digest would be the only
+// difference to the newest revision. Status records the plain version together with the digest then.
+func (r *Resolver) keepVersion(ctx context.Context, hr *helmv2.HelmRelease, c release.Chart, id chart.Identity) (release.Chart, error) {
+	last := release.Latest(hr.Status.History)
+	if !hr.HasChartTemplate() || last == nil || last.ChartName != id.Name || last.ChartVersion != id.Version {
+		return c, nil
+	}
+	same := hr.Status.LastAttemptedRevision == id.Version && hr.Status.LastAttemptedRevisionDigest == c.OCIDigest
+	if !same {
+		former, err := r.formerChart(ctx, hr)
+		if err != nil {
+			return c, err
+		}
+		same = former == id
+	}
+	if same {
+		c.Version = id.Version
+	}
+	return c, nil
+}
+
+// formerChart returns the identity of the chart of the HelmChart that status.helmChart records; zero
+// if it cannot be used any longer. It returns a *release.Blocked while the chart is being downloaded.
+func (r *Resolver) formerChart(ctx context.Context, hr *helmv2.HelmRelease) (chart.Identity, error) {
+	kind, key, known := Recorded(hr.Status.HelmChart)
+	if !known || kind != helmv2.KindHelmChart {
+		return chart.Identity{}, nil
+	}
+	row, _ := SourceKindOf(kind)
+	obj := row.New()
+	err := r.reader.Get(ctx, key, obj)
+	if client.IgnoreNotFound(err) != nil {
+		return chart.Identity{}, sourceUnreadable(kind, key, err)
+	}
+	src, unready := readSource(obj)
+	if err != nil || unready != nil {
+		return chart.Identity{}, nil //nolint:nilerr // then the chart counts as another one
+	}
+	src.artifact.Tenant = hr.Namespace
+	// Both charts may be downloaded at once.
+	id, _, err := r.charts.Identify(ctx, src.artifact, waiterKey(hr)+"/former")
+	if DownloadEnded(err) != nil {
+		return chart.Identity{}, downloadBlocked(err)
+	}
+	if err != nil {
+		return chart.Identity{}, nil //nolint:nilerr // as above
+	}
+	return id, nil
 }
 
 // releasedChart returns the identity of a chart as it is recorded for the release.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,6 +30,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -231,5 +233,154 @@ func TestObserveHelmChart(t *testing.T) {
 	blocked := asBlocked(err)
 	if blocked.Reason != helmv2.ReasonArtifactFailed || recorded != hr.Status.HelmChart || d.applied != nil || d.events() != "" {
 		t.Errorf("recorded %s, applied %v, events %q, %+v", recorded, d.applied, d.events(), blocked)
+	}
+}
+
+// kindChange is a sourceMaker and a HelmRelease whose template changes its kind.
+type kindChange struct {
+	*sourceMaker
+	hr *helmv2.HelmRelease
+}
+
+func newKindChange(t *testing.T, objects ...client.Object) *kindChange {
+	t.Helper()
+	c := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(objects...).Build()
+	m := &sourceMaker{Client: c, Live: c, Events: events.NewRecorder(record.NewFakeRecorder(100), controller.Scheme(), nil)}
+	return &kindChange{m, controllertest.HelmRelease("apps", "web")}
+}
+
+// helmChart makes the template a HelmChart in a namespace, ociRepository an OCIRepository.
+func (k *kindChange) helmChart(namespace string) {
+	k.hr.Spec.ChartRef, k.hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
+		Chart: "web", SourceRef: helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "repo", Namespace: namespace},
+	}}
+}
+
+func (k *kindChange) ociRepository() {
+	k.hr.Spec.ChartRef, k.hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Kind: helmv2.KindOCIRepository, Spec: helmv2.HelmChartTemplateSpec{URL: "oci://registry/web"}}
+}
+
+// do calls a step and records its result.
+func (k *kindChange) do(t *testing.T, step func(context.Context, *helmv2.HelmRelease) (string, error)) {
+	t.Helper()
+	var err error
+	if k.hr.Status.HelmChart, err = step(t.Context(), k.hr); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expect compares status.helmChart and the sources that exist.
+func (k *kindChange) expect(t *testing.T, when, recorded string, sources ...string) {
+	t.Helper()
+	var charts sourcev1.HelmChartList
+	var repositories sourcev1.OCIRepositoryList
+	if err := errors.Join(k.Live.List(t.Context(), &charts), k.Live.List(t.Context(), &repositories)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range charts.Items {
+		got = append(got, inputs.RecordOf(helmv2.KindHelmChart, client.ObjectKeyFromObject(&o)))
+	}
+	for _, o := range repositories.Items {
+		got = append(got, inputs.RecordOf(helmv2.KindOCIRepository, client.ObjectKeyFromObject(&o)))
+	}
+	if k.hr.Status.HelmChart != recorded || !slices.Equal(got, sources) {
+		t.Errorf("%s: recorded %q, sources %q; want %q, %q", when, k.hr.Status.HelmChart, got, recorded, sources)
+	}
+}
+
+// TestTemplateChangesItsKind: the source of the new kind is made first, and the former one is deleted
+// when the new one is in use.
+func TestTemplateChangesItsKind(t *testing.T) {
+	t.Parallel()
+	const chart, elsewhere, oci = "apps/apps-web", "charts/apps-web", "OCIRepository/apps/apps-web"
+	k := newKindChange(t)
+	k.helmChart("")
+	k.do(t, k.Ensure)
+	k.expect(t, "at first", chart, chart)
+	k.do(t, k.DeleteFormer)
+	k.expect(t, "in use", chart, chart)
+
+	k.ociRepository()
+	k.do(t, k.Ensure)
+	k.expect(t, "the OCIRepository is not in use", chart, chart, oci)
+	k.do(t, k.Ensure)
+	k.expect(t, "the OCIRepository is not in use yet", chart, chart, oci)
+	k.do(t, k.DeleteFormer)
+	k.expect(t, "the OCIRepository is in use", oci, oci)
+	k.do(t, k.Ensure)
+	k.do(t, k.DeleteFormer)
+	k.expect(t, "nothing changes", oci, oci)
+
+	k.helmChart("charts")
+	k.do(t, k.Ensure)
+	k.expect(t, "the HelmChart is not in use", elsewhere, elsewhere, oci)
+	k.ociRepository()
+	k.do(t, k.Ensure)
+	k.do(t, k.DeleteFormer)
+	k.expect(t, "the change was reverted", oci, oci)
+	k.helmChart("charts")
+	k.do(t, k.Ensure)
+	k.helmChart("")
+	k.do(t, k.Ensure)
+	k.expect(t, "another HelmChart, which status replaces", chart, chart, oci)
+	k.do(t, k.DeleteFormer)
+	k.expect(t, "the HelmChart is in use", chart, chart)
+
+	k.ociRepository()
+	k.do(t, k.Ensure)
+	k.helmChart("")
+	k.do(t, k.Ensure)
+	k.do(t, k.DeleteFormer)
+	k.expect(t, "a change that was reverted before its use", chart, chart)
+}
+
+// TestBothSourcesAreDeleted: a HelmRelease that needs no source any longer leaves none, even while its
+// template changes its kind.
+func TestBothSourcesAreDeleted(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(k *kindChange){
+		"to OCIRepository": (*kindChange).ociRepository, "and back": func(k *kindChange) { k.ociRepository(); k.do(t, k.Ensure); k.helmChart("") },
+		"to chartRef": func(k *kindChange) {
+			k.ociRepository()
+			k.do(t, k.Ensure)
+			k.hr.Spec.Chart, k.hr.Spec.ChartRef = nil, &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: "other"}
+		},
+	} {
+		k := newKindChange(t)
+		k.helmChart("")
+		k.do(t, k.Ensure)
+		change(k)
+		k.do(t, k.Ensure)
+		k.do(t, k.Delete)
+		k.expect(t, name, "")
+	}
+	k := newKindChange(t)
+	k.ociRepository()
+	k.do(t, k.Ensure)
+	k.do(t, k.Delete)
+	k.expect(t, "an OCIRepository alone", "")
+}
+
+// TestOtherOCIRepositoriesStay: an OCIRepository of the same name stays if it is part of a release, if
+// it was not made for the HelmRelease, or if spec.chartRef names it.
+func TestOtherOCIRepositoriesStay(t *testing.T) {
+	t.Parallel()
+	const oci = "OCIRepository/apps/apps-web"
+	own := map[string]string{helmv2.LabelNamespace: "apps", helmv2.LabelName: "web"}
+	for name, tc := range map[string]struct {
+		labels, annotations map[string]string
+		ref                 string
+	}{
+		"part of a release": {labels: own, annotations: map[string]string{helmv2.AnnotationHelmReleaseName: "web"}, ref: "other"},
+		"made by hand":      {ref: "other"},
+		"of another owner":  {labels: map[string]string{helmv2.LabelNamespace: "apps", helmv2.LabelName: "shop"}, ref: "other"},
+		"in use":            {labels: own, ref: "apps-web"},
+	} {
+		k := newKindChange(t, &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "apps-web", Labels: tc.labels, Annotations: tc.annotations}})
+		k.hr.Spec.Chart, k.hr.Spec.ChartRef = nil, &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: tc.ref}
+		k.do(t, k.Ensure)
+		k.do(t, k.Delete)
+		k.expect(t, name, "", oci)
 	}
 }

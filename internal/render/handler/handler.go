@@ -119,7 +119,7 @@ func (w *functions) identify(ctx context.Context, r *remote.Rendering) ([]byte, 
 	reads := archive.ReadsOf(c)
 	return remote.EncodeFacts(remote.Facts{
 		Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion,
-		Lookup: reads.Lookup, Capabilities: reads.Capabilities, CRDs: len(c.CRDObjects()) > 0,
+		Lookup: reads.Lookup, Capabilities: reads.Capabilities, CRDs: len(c.CRDObjects()) > 0, Content: archive.ContentOf(c),
 	})
 }
 

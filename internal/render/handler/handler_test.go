@@ -255,7 +255,7 @@ func TestIdentify(t *testing.T) {
 	} {
 		in := input(t, tc.files, nil)
 		got, err := client.Identify(t.Context(), "prod", in.Digest, in.Archive)
-		tc.want.Name, tc.want.Version, tc.want.AppVersion = "web", "1.0.0", got.AppVersion
+		tc.want.Name, tc.want.Version, tc.want.AppVersion, tc.want.Content = "web", "1.0.0", got.AppVersion, got.Content
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

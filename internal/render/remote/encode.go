@@ -119,7 +119,7 @@ func decodeResponse(message []byte) (response, error) {
 		return r, &Misfit{r.Misfit}
 	}
 	if r.Facts != nil {
-		makeValid(&r.Facts.Name, &r.Facts.Version, &r.Facts.AppVersion)
+		makeValid(&r.Facts.Name, &r.Facts.Version, &r.Facts.AppVersion, &r.Facts.Content)
 	}
 	if r.CRDs != nil {
 		for i := range r.CRDs.Files {

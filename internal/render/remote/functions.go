@@ -40,6 +40,8 @@ type Facts struct {
 	Capabilities bool
 	// CRDs is true if the chart or a subchart has files in its crds folder.
 	CRDs bool
+	// Content is a digest of the files of the chart. It is the same for each archive of them.
+	Content string
 }
 
 // ReadsCluster reports whether templates may read anything from the cluster.
