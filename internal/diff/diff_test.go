@@ -22,6 +22,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/render/handler"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/worker"
@@ -357,6 +358,31 @@ func TestHelmChart(t *testing.T) {
 	have.Spec.Version = "2.0.0"
 	if err := desired(); err == "" || strings.Contains(err, "spec.chart") {
 		t.Errorf("error %s", err)
+	}
+}
+
+// TestOCIRepositoryOfATemplate: as TestHelmChart, for the other kind.
+func TestOCIRepositoryOfATemplate(t *testing.T) {
+	w := newWorld(t)
+	w.hr.Spec.ChartRef, w.hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Kind: helmv2.KindOCIRepository}
+	q := w.query()
+	q.Artifact = chart.Artifact{}
+	if _, err := w.differ.Desired(t.Context(), q); err == nil || !strings.Contains(err.Error(), "spec.chart.spec.url must be set") {
+		t.Errorf("error %v", err)
+	}
+	w.hr.Spec.Chart.Spec.URL, w.hr.Spec.Chart.Spec.Reference = "oci://registry/charts/note", &helmv2.OCIRepositoryRef{Tag: "2.0.0"}
+	have, _ := inputs.TemplateSource(w.hr).(*sourcev1.OCIRepository)
+	have.Spec.Reference = &sourcev1.OCIRepositoryRef{Tag: "1.0.0"}
+	for want, objects := range map[string][]client.Object{
+		"OCIRepository 'prod/prod-app' does not exist: ":                                                         nil,
+		"OCIRepository 'prod/prod-app' has chart oci://registry/charts/note:1.0.0, and not that of spec.chart: ": {have},
+	} {
+		w.objects = objects
+		q := w.query()
+		q.Artifact = chart.Artifact{}
+		if _, err := w.differ.Desired(t.Context(), q); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 

@@ -88,6 +88,17 @@ func TestFacts(t *testing.T) {
 	if c, _ := Facts(hr, chart("HelmRepository", "1.x")); c.Inexact.Field != "spec.chartRef" || c.Located != "spec.chartRef" {
 		t.Errorf("%+v", c)
 	}
+	// The fields of a template, before its source is applied.
+	hr = templated(t, "{kind: OCIRepository, spec: {url: 'oci://registry/charts/web', ref: {semver: 1.x}}}")
+	if c, _ := Facts(hr, TemplateSource(hr)); c.Inexact.Field != "spec.chart.spec.ref" || c.Unverified.Field != "spec.chart.spec.verify" || c.Located != "spec.chart.spec.url" || c.URL != "oci://registry/charts/web" {
+		t.Errorf("%+v", c)
+	}
+	hr = templated(t, "{kind: OCIRepository, spec: {url: 'oci://registry/charts/web', insecure: true, ref: {tag: '1'}, verify: {provider: cosign, secretRef: {name: keys}}}}")
+	hr.Namespace = "apps"
+	c, _ := Facts(hr, TemplateSource(hr))
+	if c.Inexact != (policy.Fault{}) || c.Unverified != (policy.Fault{}) || c.Unproven.Field != "spec.chart.spec.url" || c.Signature.Secret != "apps/keys" || c.Signature.Field != "spec.chart.spec.verify" {
+		t.Errorf("%+v", c)
+	}
 }
 
 // TestOrigin: the fields of each kind of source that decide which server answers for its URL, and which

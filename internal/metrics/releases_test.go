@@ -99,6 +99,13 @@ func TestReleases(t *testing.T) {
 			"info app_version= chart_name= chart_version= name=new namespace=prod revision= source_kind=GitRepository source_name=repo suspended=true 1",
 			"reconciliation_status cause= name=new namespace=prod reason= status=Unknown 1",
 		}},
+		"of an OCIRepository of its own": {func(hr *helmv2.HelmRelease) {
+			hr.Name, hr.Status = "own", helmv2.HelmReleaseStatus{}
+			hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Kind: helmv2.KindOCIRepository}
+		}, []string{
+			"info app_version= chart_name= chart_version= name=own namespace=prod revision= source_kind=OCIRepository source_name=prod-own suspended=false 1",
+			"reconciliation_status cause= name=own namespace=prod reason= status=Unknown 1",
+		}},
 		"no source, suspended by annotation, unknown reason and status": {func(hr *helmv2.HelmRelease) {
 			hr.Name, hr.Spec.ChartRef = "odd", nil
 			hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "why", helmv2.AnnotationSuspendUntil: "1970-01-01T01:23:21Z"}

@@ -189,6 +189,16 @@ func TestCauseWithoutRecord(t *testing.T) {
 	}
 }
 
+// TestSourceOfATemplate: the source of an OCIRepository of its own is this OCIRepository, also for waits.
+func TestSourceOfATemplate(t *testing.T) {
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+	hr.Spec.Chart = &helmv2.HelmChartTemplate{Kind: helmv2.KindOCIRepository, Spec: helmv2.HelmChartTemplateSpec{URL: "oci://registry/web"}}
+	want := Object{Kind: "OCIRepository", Namespace: "apps", Name: "apps-web"}
+	if got := Source(hr); got != want || artifactSource(hr) != want {
+		t.Errorf("source %v, artifact of %v", got, artifactSource(hr))
+	}
+}
+
 // TestSourceFailed: a chart that cannot be fetched is a failure of the HelmChart, and no wait for its
 // repository. A chart that was not fetched yet is awaited.
 func TestSourceFailed(t *testing.T) {

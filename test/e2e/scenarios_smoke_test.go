@@ -38,9 +38,9 @@ func samples(w world) {
 	w.Must(err)
 	var all, tested []*helmv2.HelmRelease
 	for _, o := range objects {
-		if url, found, _ := unstructured.NestedString(o.Object, "spec", "url"); found {
+		if url, found, _ := unstructured.NestedString(o.Object, "spec", "chart", "spec", "url"); found {
 			local := strings.Replace(url, sampleRegistry, "oci://"+env.Registry.Address+"/"+w.Namespace+"/", 1)
-			w.Must(unstructured.SetNestedField(o.Object, local, "spec", "url"))
+			w.Must(unstructured.SetNestedField(o.Object, local, "spec", "chart", "spec", "url"))
 		}
 		if o.GetKind() == helmv2.HelmReleaseKind {
 			w.Must(unstructured.SetNestedField(o.Object, true, "spec", "test", "enable"))

@@ -24,6 +24,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -151,16 +152,19 @@ func (w *world) publish(name, tag string, archive []byte) {
 
 func (w *world) offer(name string, artifact fluxmeta.Artifact) {
 	w.t.Helper()
-	repo := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(repo), repo)
-	if err != nil {
-		repo.Spec.URL, repo.Spec.Interval = "oci://localhost/charts/"+name, metav1.Duration{Duration: time.Hour}
-		w.must(suite.client.Create(w.t.Context(), repo))
-	}
-	repo.Status.ObservedGeneration = repo.Generation
-	repo.Status.Artifact = &artifact
-	apimeta.SetStatusCondition(&repo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "Succeeded", Message: "stored"})
-	w.must(suite.client.Status().Update(w.t.Context(), repo))
+	// The controller may apply the OCIRepository of a template at the same time.
+	w.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		repo := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+		err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(repo), repo)
+		if err != nil {
+			repo.Spec.URL, repo.Spec.Interval = "oci://localhost/charts/"+name, metav1.Duration{Duration: time.Hour}
+			w.must(suite.client.Create(w.t.Context(), repo))
+		}
+		repo.Status.ObservedGeneration = repo.Generation
+		repo.Status.Artifact = &artifact
+		apimeta.SetStatusCondition(&repo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "Succeeded", Message: "stored"})
+		return suite.client.Status().Update(w.t.Context(), repo)
+	}))
 }
 
 // release creates a HelmRelease that uses the OCIRepository of the same name.

@@ -120,9 +120,10 @@ func TestLeastPrivilegeIsTheDefault(t *testing.T) {
 		}
 	}
 	want := []string{
-		"create events", "create helmcharts", "create releaseplans", "delete helmcharts", "delete jobs", "delete releaseplans",
+		"create events", "create helmcharts", "create ocirepositories", "create releaseplans",
+		"delete helmcharts", "delete jobs", "delete ocirepositories", "delete releaseplans",
 		"impersonate serviceaccounts", "patch events", "patch helmcharts",
-		"patch helmreleases", "patch helmreleases/status", "patch jobs", "patch operations", "patch operations/status",
+		"patch helmreleases", "patch helmreleases/status", "patch jobs", "patch ocirepositories", "patch operations", "patch operations/status",
 		"patch releaseplans", "patch releaseplans/status",
 	}
 	if got := sorted(writes); !slices.Equal(got, want) {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,20 +96,14 @@ func (d *demo) applySamples(ctx context.Context) error {
 		return err
 	}
 	for _, object := range objects {
-		switch object.GetKind() {
-		case sourcev1.OCIRepositoryKind:
-			if err := useRegistry(object, d.env.Registry.Address); err != nil {
-				return err
-			}
-		case helmv2.HelmReleaseKind:
-			d.release = types.NamespacedName{Namespace: namespace, Name: object.GetName()}
+		if object.GetKind() != helmv2.HelmReleaseKind {
+			continue
+		}
+		d.release = types.NamespacedName{Namespace: namespace, Name: object.GetName()}
+		if err := useRegistry(object, d.env.Registry.Address); err != nil {
+			return err
 		}
 	}
-	// Sources come first: a HelmRelease without its source has an event about that.
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
-		rank := map[string]int{helmv2.HelmReleaseKind: 1}
-		return rank[a.GetKind()] - rank[b.GetKind()]
-	})
 	home := &unstructured.Unstructured{}
 	home.SetAPIVersion("v1")
 	home.SetKind("Namespace")
@@ -122,16 +115,17 @@ func (d *demo) applySamples(ctx context.Context) error {
 	return d.admitVisitors(ctx)
 }
 
-func useRegistry(repository *unstructured.Unstructured, address string) error {
-	url, _, err := unstructured.NestedString(repository.Object, "spec", "url")
+func useRegistry(release *unstructured.Unstructured, address string) error {
+	field := []string{"spec", "chart", "spec", "url"}
+	url, _, err := unstructured.NestedString(release.Object, field...)
 	if err != nil {
 		return err
 	}
 	path, ok := strings.CutPrefix(url, sampleRegistry)
 	if !ok {
-		return fmt.Errorf("OCIRepository %s of config/samples: url %q does not begin with %s", repository.GetName(), url, sampleRegistry)
+		return fmt.Errorf("HelmRelease %s of config/samples: url %q does not begin with %s", release.GetName(), url, sampleRegistry)
 	}
-	return unstructured.SetNestedField(repository.Object, "oci://"+address+"/"+path, "spec", "url")
+	return unstructured.SetNestedField(release.Object, "oci://"+address+"/"+path, field...)
 }
 
 func (d *demo) patch(ctx context.Context, hr *helmv2.HelmRelease, patch string) error {
@@ -165,7 +159,7 @@ func (d *demo) waitReady(ctx context.Context) (*helmv2.HelmRelease, error) {
 // doubts returns hints about an existing cluster in which the release does not become ready.
 func (d *demo) doubts(ctx context.Context) string {
 	var repository sourcev1.OCIRepository
-	err := d.env.Client.Get(ctx, d.release, &repository)
+	err := d.env.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: namespace + "-" + d.release.Name}, &repository)
 	if err == nil && repository.Status.Artifact == nil {
 		return fmt.Sprintf("source-controller has not fetched oci://%s: that registry listens on this machine only, "+
 			"so source-controller has to run here too", d.env.Registry.Address)

@@ -48,6 +48,13 @@ func crds(f Facts) []Finding {
 	if len(all) == 0 {
 		all = append(all, Finding{Level: OK, Check: "CRDs", What: "the CRDs of HelmReleases and sources are served in the versions that Pintle uses"})
 	}
+	if slices.ContainsFunc(f.CRDs, func(crd CRD) bool { return crd.NoTemplateKind }) {
+		all = append(all, Finding{
+			Level: Note, Check: "CRDs", What: "the CRD of HelmRelease does not have spec.chart.kind", Objects: []string{helmReleases},
+			Meaning: "It is that of helm-controller 1.6. The API server rejects HelmReleases with kind OCIRepository in spec.chart, and all others work.",
+			Do:      "To use it: kubectl apply --server-side -k config/crd",
+		})
+	}
 	if len(absent) > 0 {
 		all = append(all, Finding{
 			Level: Note, Check: "CRDs", What: fmt.Sprintf("%d optional CRDs are not installed", len(absent)), Objects: absent,

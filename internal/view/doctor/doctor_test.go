@@ -99,6 +99,7 @@ func TestCheck(t *testing.T) {
 			i := slices.IndexFunc(f.CRDs, func(c CRD) bool { return c.Name == helmReleases })
 			f.CRDs[i].Stored = []string{"v2beta2", "v2"}
 		}, Failed, "may be stored as v2beta2"},
+		{"CRD of helm-controller 1.6", func(f *Facts) { f.CRDs[0].NoTemplateKind = true }, Note, "does not have spec.chart.kind"},
 		{"unread", func(f *Facts) {
 			f.Unread = []Unread{{ResourceDeployments, "forbidden"}}
 			f.Controllers = nil

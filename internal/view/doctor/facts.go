@@ -56,6 +56,8 @@ type CRD struct {
 	Found bool
 	// Served and Declared are versions in the spec, and Stored are those in the status.
 	Served, Declared, Stored []string
+	// NoTemplateKind is true for a CRD of HelmRelease that has spec.chart, and not spec.chart.kind.
+	NoTemplateKind bool
 }
 
 // Controller is a Deployment that looks like a controller of HelmReleases.

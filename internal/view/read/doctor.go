@@ -53,11 +53,22 @@ func (d *examination) readCRDs(ctx context.Context) {
 			fact.Declared = append(fact.Declared, v.Name)
 			if v.Served {
 				fact.Served = append(fact.Served, v.Name)
+				fact.NoTemplateKind = fact.NoTemplateKind || hasNoTemplateKind(v)
 			}
 		}
 		fact.Stored = crd.Status.StoredVersions
 		d.facts.CRDs = append(d.facts.CRDs, fact)
 	}
+}
+
+// hasNoTemplateKind reports whether a version of a CRD has spec.chart, and not spec.chart.kind.
+func hasNoTemplateKind(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	if v.Name != helmv2.GroupVersion.Version || v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+		return false
+	}
+	chart, found := v.Schema.OpenAPIV3Schema.Properties["spec"].Properties["chart"]
+	_, kind := chart.Properties["kind"]
+	return found && !kind
 }
 
 func (d *examination) readReleases(ctx context.Context, namespace string) {
