@@ -5,6 +5,7 @@
 // of charts. It performs no I/O.
 //
 //	targetpath.go  one value set at a path, in the notation of Helm's --set
+//	flags.go       the values of helm's flags, such as --set
 //	notation.go    the lists and levels that such a path creates
 //	parse.go       Budget, and values from JSON and YAML
 //	merge.go       values merged with others, and copied

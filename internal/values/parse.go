@@ -100,10 +100,21 @@ func unreadable(err error) error {
 	if errors.As(err, &limit) {
 		return limit
 	}
-	// The number of the line precedes everything that the parser may quote.
-	line := regexp.MustCompile(`^error converting YAML to JSON: yaml: (line \d+): `).FindStringSubmatch(err.Error())
-	if line == nil {
+	line, _ := located(err)
+	if line == "" {
 		return errors.New("the content cannot be read as YAML")
 	}
-	return fmt.Errorf("the content cannot be read as YAML: %s", line[1])
+	return fmt.Errorf("the content cannot be read as YAML: line %s", line)
+}
+
+// yamlError matches errors of the YAML parser. The number of the line precedes everything that the
+// parser may quote.
+var yamlError = regexp.MustCompile(`(?s)^error converting YAML to JSON: yaml: line (\d+): (.*)$`)
+
+// located returns the line and the cause of an error of the YAML parser; empty if it has no line.
+func located(err error) (line, cause string) {
+	if match := yamlError.FindStringSubmatch(err.Error()); match != nil {
+		return match[1], match[2]
+	}
+	return "", ""
 }
