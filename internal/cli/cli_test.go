@@ -60,13 +60,14 @@ type world struct {
 	in string
 	// user is the name of the user.
 	user string
-	// patch and unread are errors of changes and of reads.
-	patch   error
-	unread  func() error
-	session *Session
-	client  client.WithWatch
-	out     bytes.Buffer
-	err     bytes.Buffer
+	// patch, unread and uncreated are errors of changes, of reads and of new objects.
+	patch     error
+	unread    func() error
+	uncreated func(object client.Object) error
+	session   *Session
+	client    client.WithWatch
+	out       bytes.Buffer
+	err       bytes.Buffer
 }
 
 // newWorld returns a world with the objects of a file in testdata; none if it is empty.
@@ -160,6 +161,11 @@ func (w *world) start() {
 				}
 				review, ok := object.(*authorizationv1.SubjectAccessReview)
 				if !ok {
+					if w.uncreated != nil {
+						if err := w.uncreated(object); err != nil {
+							return err
+						}
+					}
 					return c.Create(ctx, object, opts...)
 				}
 				review.Status.Allowed = w.denied == nil || !w.denied(review.Spec.User, *review.Spec.ResourceAttributes)

@@ -15,6 +15,8 @@
 //	plan.go    plan, approve, reject
 //	doctor.go  doctor
 //	act.go     reconcile, suspend, resume, rollback, unhold, test
+//	create.go  create release
+//	releaseflags.go the objects that its flags describe
 //	get.go     get
 //	lists.go   operations, plans, policies
 //	complete.go completion of arguments

@@ -6,6 +6,9 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestNames: a name may have the kind before it. A name that does not exist is answered with similar
@@ -21,6 +24,9 @@ func TestNames(t *testing.T) {
 // TestComplete: names, revisions and hooks complete arguments.
 func TestComplete(t *testing.T) {
 	w := historyWorld(t)
+	for _, name := range []string{"exact", "verified"} {
+		w.objects = append(w.objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
 	for _, tc := range []struct{ args, want string }{
 		{"why|", "cart shop web :4"},
 		{"why|hr/w", "hr/cart hr/shop hr/web :4"},
@@ -34,6 +40,10 @@ func TestComplete(t *testing.T) {
 		{"history|web|--diff|4|", "5,deployed 4,failed 3,superseded 2,superseded :36"},
 		{"history|web|", ":4"},
 		{"run|web|", "web-migrate,Job,_pre-upgrade pre-install,all_hooks_of_this_event"},
+		{"create|release|", ":4"},
+		{"create|release|web|--version|", ":4"},
+		{"create|release|web|--values|", ":0"},
+		{"create|release|web|--target-namespace|", "exact verified :4"},
 		{"run|shop|", "pre-install,all_hooks_of_this_event"},
 	} {
 		w.run(append([]string{"__complete", "-n", "apps"}, strings.Split(tc.args, "|")...)...)

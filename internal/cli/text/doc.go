@@ -14,6 +14,7 @@
 //	plan.go      plans
 //	diff.go      what a reconciliation would change
 //	doctor.go    findings about an installation
+//	manifests.go objects as YAML for kubectl apply
 //	table.go     Table: aligned columns, also of rows that arrive one by one
 //	style.go     Style: colours, and texts without control characters
 package text
