@@ -109,61 +109,78 @@ func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src sou
 	}
 	c, err := r.releasedChart(src, id)
 	c.Digest = artifact.Digest
-	if err == nil && c.Version != id.Version {
+	if err == nil {
 		c, err = r.keepVersion(ctx, hr, c, id)
 	}
 	return c, artifact, err
 }
 
-// keepVersion returns c, whose version has the digest of an artifact, without the digest if spec.chart
-// has changed its kind from HelmChart and the chart is the same. The digest would be the only
-// difference to the newest revision. Status records the plain version together with the digest then.
+// keepVersion returns c with the version of the newest revision if spec.chart has changed its kind and
+// the chart is the same. An OCIRepository adds the digest of its artifact to the version, a HelmChart
+// does not, and that would be the only difference. Status tells that the version is kept: its version
+// and its digest do not belong together, or a HelmChart has a digest.
 func (r *Resolver) keepVersion(ctx context.Context, hr *helmv2.HelmRelease, c release.Chart, id chart.Identity) (release.Chart, error) {
-	last := release.Latest(hr.Status.History)
-	if !hr.HasChartTemplate() || last == nil || last.ChartName != id.Name || last.ChartVersion != id.Version {
+	last, attempted := release.Latest(hr.Status.History), hr.Status.LastAttemptedRevisionDigest
+	if !hr.HasChartTemplate() || last == nil || last.ChartName != id.Name || last.ChartVersion == c.Version {
 		return c, nil
 	}
-	same := hr.Status.LastAttemptedRevision == id.Version && hr.Status.LastAttemptedRevisionDigest == c.OCIDigest
-	if !same {
-		former, err := r.formerChart(ctx, hr)
-		if err != nil {
-			return c, err
-		}
-		same = former == id
+	kept, isHelmChart := c, c.OCIDigest == ""
+	kept.Version = id.Version
+	if isHelmChart {
+		// An error is another version.
+		kept.Version, _, _ = chart.EffectiveVersion(id.Version, attempted)
+		kept.OCIDigest = attempted
 	}
-	if same {
-		c.Version = id.Version
+	was := hr.Status.LastAttemptedRevision == kept.Version && attempted == kept.OCIDigest
+	if last.ChartVersion != kept.Version || isHelmChart && !was {
+		return c, nil
+	}
+	former, found, err := r.formerChart(ctx, hr)
+	switch {
+	case was && (!found || !isHelmChart):
+		return kept, nil
+	case err != nil:
+		return c, err
+	case former == id:
+		return kept, nil
 	}
 	return c, nil
 }
 
-// formerChart returns the identity of the chart of the HelmChart that status.helmChart records; zero
-// if it cannot be used any longer. It returns a *release.Blocked while the chart is being downloaded.
-func (r *Resolver) formerChart(ctx context.Context, hr *helmv2.HelmRelease) (chart.Identity, error) {
-	kind, key, known := Recorded(hr.Status.HelmChart)
-	if !known || kind != helmv2.KindHelmChart {
-		return chart.Identity{}, nil
+// formerChart returns the identity of the chart of the source that was made for hr before spec.chart
+// changed its kind, and whether that source exists. The identity is zero if the source cannot be used
+// any longer. It returns a *release.Blocked while the chart is being downloaded.
+func (r *Resolver) formerChart(ctx context.Context, hr *helmv2.HelmRelease) (id chart.Identity, found bool, err error) {
+	kind, key := helmv2.KindOCIRepository, types.NamespacedName{Namespace: hr.Namespace, Name: hr.GetHelmChartName()}
+	if hr.Spec.Chart.GetKind() == kind {
+		recorded, recordedKey, known := Recorded(hr.Status.HelmChart)
+		if !known || recorded != helmv2.KindHelmChart {
+			return id, false, nil
+		}
+		kind, key = recorded, recordedKey
 	}
 	row, _ := SourceKindOf(kind)
 	obj := row.New()
-	err := r.reader.Get(ctx, key, obj)
-	if client.IgnoreNotFound(err) != nil {
-		return chart.Identity{}, sourceUnreadable(kind, key, err)
+	switch err := r.reader.Get(ctx, key, obj); {
+	case client.IgnoreNotFound(err) != nil:
+		return id, true, sourceUnreadable(kind, key, err)
+	case err != nil:
+		return id, false, nil
 	}
 	src, unready := readSource(obj)
-	if err != nil || unready != nil {
-		return chart.Identity{}, nil //nolint:nilerr // then the chart counts as another one
+	if unready != nil {
+		return id, true, nil //nolint:nilerr // then the chart counts as another one
 	}
 	src.artifact.Tenant = hr.Namespace
 	// Both charts may be downloaded at once.
-	id, _, err := r.charts.Identify(ctx, src.artifact, waiterKey(hr)+"/former")
+	id, _, err = r.charts.Identify(ctx, src.artifact, waiterKey(hr)+"/former")
 	if DownloadEnded(err) != nil {
-		return chart.Identity{}, downloadBlocked(err)
+		return chart.Identity{}, true, downloadBlocked(err)
 	}
 	if err != nil {
-		return chart.Identity{}, nil //nolint:nilerr // as above
+		return chart.Identity{}, true, nil //nolint:nilerr // as above
 	}
-	return id, nil
+	return id, true, nil
 }
 
 // releasedChart returns the identity of a chart as it is recorded for the release.

@@ -244,6 +244,61 @@ func TestVersionKept(t *testing.T) {
 	}
 }
 
+// TestDigestKept: after spec.chart has changed its kind to HelmChart, the same chart has the same version
+// and the same digest.
+func TestDigestKept(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	files := "apiVersion: v2\nname: note\nversion: 1.2.3\nappVersion: \"9\"\n"
+	other := serveChart(t, files+"description: other\n")
+	other.Revision = "1.2.3@" + tagDigest
+	const plain, digested = "1.2.3", "1.2.3+9933f58f8bf4"
+	for name, tc := range map[string]struct {
+		former func(*sourcev1.OCIRepository)
+		gone   bool
+		edit   func(*helmv2.HelmRelease)
+		want   string
+	}{
+		"Same":    {want: digested},
+		"Other":   {former: func(o *sourcev1.OCIRepository) { o.Status.Artifact = other }, want: plain},
+		"Unready": {former: func(o *sourcev1.OCIRepository) { o.Status.Artifact = nil }, want: plain},
+		// The charts were compared before the OCIRepository was deleted.
+		"Gone":          {gone: true, want: digested},
+		"Another":       {gone: true, edit: func(hr *helmv2.HelmRelease) { hr.Status.LastAttemptedRevisionDigest = "" }, want: plain},
+		"OtherDigest":   {edit: func(hr *helmv2.HelmRelease) { hr.Status.LastAttemptedRevisionDigest = "sha256:0123456789abcdef" }, want: plain},
+		"NotAttempted":  {edit: func(hr *helmv2.HelmRelease) { hr.Status.LastAttemptedRevision = "1.2.4" }, want: plain},
+		"OtherRevision": {edit: func(hr *helmv2.HelmRelease) { hr.Status.History[0].ChartVersion = "1.2.2" }, want: plain},
+	} {
+		hr := app(func(hr *helmv2.HelmRelease) {
+			hr.Spec.ChartRef, hr.Spec.Chart = nil, templated(t, "{spec: {chart: note, sourceRef: {kind: HelmRepository, name: charts}}}").Spec.Chart
+			hr.Status.HelmChart, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest = "prod/prod-app", digested, tagDigest
+			hr.Status.History = helmv2.Snapshots{{ChartName: "note", ChartVersion: digested}}
+			if tc.edit != nil {
+				tc.edit(hr)
+			}
+		})
+		objects := []client.Object{&sourcev1.HelmChart{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "prod-app"}, Status: sourcev1.HelmChartStatus{Artifact: s.artifact(plain)},
+		}}
+		if !tc.gone {
+			oci := repository(s)
+			oci.Name = "prod-app"
+			if tc.former != nil {
+				tc.former(oci)
+			}
+			objects = append(objects, oci)
+		}
+		wantDigest := ""
+		if tc.want == digested {
+			wantDigest = tagDigest
+		}
+		want, err := NewResolver(reader(t, objects...), nil, s.charts).Resolve(t.Context(), hr, release.Suspension{})
+		if err != nil || want.Chart.Version != tc.want || want.Chart.OCIDigest != wantDigest {
+			t.Errorf("%s: %+v, %v", name, want.Chart, err)
+		}
+	}
+}
+
 // serveChart serves a chart of one file in an archive without compression.
 func serveChart(t *testing.T, file string) *fluxmeta.Artifact {
 	t.Helper()

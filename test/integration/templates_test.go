@@ -66,17 +66,26 @@ func TestOCIRepositoryOfARelease(t *testing.T) {
 	w.fill(key, "1.0.0")
 	w.untilReady(hr)
 	w.until(hr, "the end of the OCIRepository", func(*helmv2.HelmRelease) bool { _, found := w.ociRepository(key); return !found })
-	if hr.Status.HelmChart != key.String() || hr.Status.History[0].ChartVersion != "1.0.0" {
-		t.Errorf("recorded %q, %+v", hr.Status.HelmChart, hr.Status.History[0])
+	if hr.Status.HelmChart != key.String() || newest(hr) != 1 || !strings.HasPrefix(hr.Status.History[0].ChartVersion, "1.0.0+") {
+		t.Errorf("the same chart made a revision, or recorded %q: %+v", hr.Status.HelmChart, hr.Status.History[0])
+	}
+	w.fill(key, "1.0.1")
+	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
+	w.untilReady(hr)
+	if hr.Status.History[0].ChartVersion != "1.0.1" || hr.Status.LastAttemptedRevisionDigest != "" {
+		t.Errorf("another version of the HelmChart has the digest still: %+v", hr.Status)
 	}
 	before := newest(hr)
 
-	w.edit(hr, inRegistry)
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		inRegistry(hr)
+		hr.Spec.Chart.Spec.Reference.Tag = "1.0.1"
+	})
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "OCIRepository '"+key.String()+"' is not ready")
 	if _, found := w.helmChart(key); !found || hr.Status.HelmChart != key.String() {
 		t.Errorf("the HelmChart was given up before the OCIRepository has an artifact: %q", hr.Status.HelmChart)
 	}
-	w.publish(key.Name, "1.0.0", configMapChart(t, "1.0.0"))
+	w.publish(key.Name, "1.0.1", configMapChart(t, "1.0.1"))
 	w.untilReady(hr)
 	w.until(hr, "its OCIRepository", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == oci })
 	if _, found := w.helmChart(key); found || newest(hr) != before || !strings.HasPrefix(hr.Status.LastAttemptedRevisionDigest, "sha256:") {
@@ -84,10 +93,10 @@ func TestOCIRepositoryOfARelease(t *testing.T) {
 	}
 
 	// A tag that was moved is a change nevertheless.
-	w.publish(key.Name, "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: reg\n"}))
+	w.publish(key.Name, "1.0.1", pack(t, "note", "1.0.1", map[string]string{"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: reg\n"}))
 	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == before+1 })
 	w.untilReady(hr)
-	if !strings.HasPrefix(hr.Status.History[0].ChartVersion, "1.0.0+") {
+	if !strings.HasPrefix(hr.Status.History[0].ChartVersion, "1.0.1+") {
 		t.Errorf("the version is %s", hr.Status.History[0].ChartVersion)
 	}
 	w.must(suite.client.Delete(t.Context(), hr))

@@ -131,12 +131,27 @@ func (i *inputReader) ensureSource(ctx context.Context, rec reconciliation) (rec
 			return rec, err
 		}
 	}
+	hadSource := rec.hr.Status.HelmChart != ""
 	recorded, err := i.sources.Ensure(ctx, rec.hr)
-	return rec.withHelmChart(recorded), err
+	if rec = rec.withHelmChart(recorded); !hadSource && isHelmChart(rec.hr) {
+		// The digest is of another source, such as that of spec.chartRef.
+		rec = rec.withoutDigest()
+	}
+	return rec, err
 }
 
-// deleteFormerSource deletes the source of the other kind after the kind of spec.chart has changed.
+// isHelmChart reports whether spec.chart stands for a HelmChart.
+func isHelmChart(hr *helmv2.HelmRelease) bool {
+	return hr.HasChartTemplate() && hr.Spec.Chart.GetKind() == helmv2.KindHelmChart
+}
+
+// deleteFormerSource deletes the source of the other kind after the kind of spec.chart has changed. If the
+// chart is another one, status must not have the former digest when the former source is gone: with
+// that digest, the chart would count as the same.
 func (i *inputReader) deleteFormerSource(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	if isHelmChart(rec.hr) && rec.want.Chart.OCIDigest == "" && rec.hr.Status.LastAttemptedRevisionDigest != "" {
+		return rec.withoutDigest(), nil
+	}
 	recorded, err := i.sources.DeleteFormer(ctx, rec.hr)
 	return rec.withHelmChart(recorded), err
 }

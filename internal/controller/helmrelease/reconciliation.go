@@ -48,6 +48,15 @@ func (rec reconciliation) withHelmChart(name string) reconciliation {
 	return rec
 }
 
+// withoutDigest returns rec without status.lastAttemptedRevisionDigest.
+func (rec reconciliation) withoutDigest() reconciliation {
+	if rec.hr.Status.LastAttemptedRevisionDigest != "" {
+		rec.hr = rec.hr.DeepCopy()
+		rec.hr.Status.LastAttemptedRevisionDigest = ""
+	}
+	return rec
+}
+
 // markHandled records a request by annotation as handled, and returns rec with the HelmRelease as
 // written.
 func (e *environment) markHandled(ctx context.Context, rec reconciliation, annotation, token string) (reconciliation, error) {
