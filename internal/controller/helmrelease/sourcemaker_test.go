@@ -335,6 +335,34 @@ func TestTemplateChangesItsKind(t *testing.T) {
 	k.expect(t, "a change that was reverted before its use", chart, chart)
 }
 
+// TestFormerDigest: if the chart of a HelmChart is another one, the status loses the digest of the
+// OCIRepository before that is deleted.
+func TestFormerDigest(t *testing.T) {
+	t.Parallel()
+	const chart, oci = "apps/apps-web", "OCIRepository/apps/apps-web"
+	for name, want := range map[string]string{"same": "sha256:a", "other": ""} {
+		k := newKindChange(t)
+		k.ociRepository()
+		k.do(t, k.Ensure)
+		k.helmChart("")
+		k.do(t, k.Ensure)
+		k.hr.Status.LastAttemptedRevisionDigest = "sha256:a"
+		rec := reconciliation{read: k.hr, hr: k.hr}
+		rec.want.Chart.OCIDigest = want
+		i := &inputReader{sources: k.sourceMaker}
+		for _, sources := range [][]string{{chart, oci}, {chart}} {
+			if want != "" {
+				sources = []string{chart}
+			}
+			var err error
+			if rec, err = i.deleteFormerSource(t.Context(), rec); err != nil || rec.hr.Status.LastAttemptedRevisionDigest != want {
+				t.Errorf("%s: the digest is %q, %v", name, rec.hr.Status.LastAttemptedRevisionDigest, err)
+			}
+			k.expect(t, name, chart, sources...)
+		}
+	}
+}
+
 // TestBothSourcesAreDeleted: a HelmRelease that needs no source any longer leaves none, even while its
 // template changes its kind.
 func TestBothSourcesAreDeleted(t *testing.T) {
