@@ -26,7 +26,7 @@ REVISION := $(shell git describe --always --abbrev=40 --dirty --exclude='*' 2>/d
 LDFLAGS := -X github.com/pintle-dev/pintle/internal/version.version=$(VERSION) -X github.com/pintle-dev/pintle/internal/version.revision=$(REVISION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here node-release test-reference reference-build test-helm helm-build test-flux flux-build test-notification notification-build test-kubernetes verify check-generated build plugin release image push build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
+.PHONY: help run run-build fetch test test-unit test-long test-soak test-changed test-integration test-e2e test-guide test-page screenshots test-node test-node-here node-release test-reference reference-build test-helm helm-build test-neighbours neighbours-build test-kubernetes verify check-generated build plugin release image push build-race bench bench-compare bench-go chaos attacks soak load-build vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -59,7 +59,7 @@ test-unit: ## Run the tests that need no cluster, for daily work.
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@$(SUITES) integration
 
-LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference notification helm
+LONG := vet race-all unit-long integration-long alone e2e failover restarts guides page chaos attacks launcher node reference neighbours helm
 
 test-long: cluster-build build build-race run-build load-build ## Run everything, with the race detector, and write the result into docs/reliability.md.
 	@$(SUITES) -strict -record docs/reliability.md $(LONG)
@@ -132,23 +132,15 @@ helm-build:
 	@mkdir -p '$(BIN)/helm'
 	cd test/helm && for v in 3 4; do GOWORK=off go build -buildvcs=false -ldflags='-s -w' -o "$(BIN)/helm/helm$$v" helm.sh/helm/v$$v/cmd/helm || exit 1; done
 
-# Not a part of `make test`: building the command takes minutes.
-test-flux: cluster-build build flux-build ## Test that the flux command works with this controller.
-	@$(WITH_CLUSTER) PINTLE_FLUX='$(BIN)/flux' go test -tags=reference -count=1 -v -timeout=30m -run='^TestFlux$$' ./test/e2e
+# Not a part of `make test`: building the programs takes minutes.
+NEIGHBOURS := ^(TestFlux|TestKustomization|TestNotification)$$
 
-flux-build:
-	@hack/flux.sh '$(BIN)/flux'
+test-neighbours: cluster-build build neighbours-build ## Test with Flux's other controllers and the flux command.
+	@$(WITH_CLUSTER) PINTLE_NEIGHBOURS='$(BIN)/neighbours' \
+		go test -tags=reference -count=1 -v -timeout=30m -run='$(NEIGHBOURS)' ./test/e2e
 
-NOTIFICATION := github.com/fluxcd/notification-controller
-
-test-notification: cluster-build build notification-build ## Test what notification-controller makes of events.
-	@$(WITH_CLUSTER) PINTLE_NOTIFICATION='$(BIN)/notification/notification-controller' \
-		go test -tags=reference -count=1 -v -timeout=30m -run='^TestNotification$$' ./test/e2e
-
-notification-build:
-	@mkdir -p '$(BIN)/notification/crds'
-	cd test/notification && GOWORK=off go build -buildvcs=false -o '$(BIN)/notification/notification-controller' $(NOTIFICATION)
-	@cd test/notification && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(NOTIFICATION))"/config/crd/bases/*.yaml '$(BIN)/notification/crds'
+neighbours-build:
+	@hack/neighbours.sh '$(BIN)/neighbours'
 
 # Like KUBECONFIG, its variables are read from the command line only.
 bench: build cluster-build load-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...

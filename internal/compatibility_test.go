@@ -55,8 +55,9 @@ func TestCompatibility(t *testing.T) {
 		"source-controller":          required(t, "test/cluster/go.mod", "github.com/fluxcd/source-controller"),
 		"types of source-controller": required(t, "go.mod", "github.com/fluxcd/source-controller/api"),
 		"helm-controller":            required(t, "test/reference/go.mod", "github.com/fluxcd/helm-controller"),
-		"flux command":               required(t, "test/flux/go.mod", "github.com/fluxcd/flux2/v2"),
-		"notification-controller":    required(t, "test/notification/go.mod", "github.com/fluxcd/notification-controller"),
+		"flux command":               required(t, "test/neighbours/go.mod", "github.com/fluxcd/flux2/v2"),
+		"kustomize-controller":       required(t, "test/neighbours/go.mod", "github.com/fluxcd/kustomize-controller"),
+		"notification-controller":    required(t, "test/neighbours/go.mod", "github.com/fluxcd/notification-controller"),
 		"Go":                         goVersion,
 	}
 	makefile, err := os.ReadFile("../Makefile")

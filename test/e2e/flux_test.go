@@ -6,7 +6,6 @@
 package e2e
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -20,15 +19,11 @@ const fluxTimeout = time.Hour
 
 // TestFlux: the flux CLI works with releases, and its output is true when it is printed.
 func TestFlux(t *testing.T) {
-	path := os.Getenv("PINTLE_FLUX")
-	if path == "" {
-		t.Fatal("PINTLE_FLUX is not set: `make test-flux` builds that executable")
-	}
 	w := newWorld(t)
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, values{"message": "one"})
 	w.UntilRevision(hr, 1)
-	f := flux{w, path}
+	f := flux{w, neighbour(t, "flux")}
 
 	f.says("get hr hello", "hello", "0.1.0+", "False", "True", "Helm install succeeded for release "+w.Namespace+"/hello.v1")
 	f.says("get hr hello --show-source", "OCIRepository/"+w.Namespace+"/hello")

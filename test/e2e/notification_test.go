@@ -6,18 +6,22 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
+	"net/http/httputil"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,7 +29,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/fixture"
-	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // eventsHost is the host at which notification-controller receives events.
@@ -76,12 +79,67 @@ func (s *slack) find(name, part string) (found *attachment, texts string) {
 	return found, texts
 }
 
-// alerts are a Slack provider and an alert about all HelmReleases of a namespace.
+// eventServer has the events that it received and accepted: of Pintle, on the way to
+// notification-controller, or of that as a webhook.
+type eventServer struct {
+	*httptest.Server
+
+	mu  sync.Mutex
+	got []eventv1.Event
+}
+
+// newEventServer starts a server whose requests next answers. Without next, all events are accepted.
+func newEventServer(t *testing.T, next http.Handler) *eventServer {
+	t.Helper()
+	s := &eventServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		var e eventv1.Event
+		if err == nil {
+			err = json.Unmarshal(body, &e)
+		}
+		if err != nil {
+			t.Errorf("an event is %q: %v", body, err)
+		}
+		if next != nil {
+			answer := httptest.NewRecorder()
+			req.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(answer, req)
+			rw.WriteHeader(answer.Code)
+			if answer.Code >= http.StatusMultipleChoices {
+				return
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.got = append(s.got, e)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// events returns the names and reasons of all events, in alphabetical order.
+func (s *eventServer) events() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := []string{}
+	for _, e := range s.got {
+		all = append(all, e.InvolvedObject.Name+" "+e.Reason)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// alerts are a Slack provider, a webhook, and alerts about all HelmReleases of a namespace.
 const alerts = `
 - apiVersion: notification.toolkit.fluxcd.io/v1beta3
   kind: Provider
   metadata: {name: slack}
-  spec: {type: slack, channel: releases, address: ADDRESS}
+  spec: {type: slack, channel: releases, address: SLACK}
+- apiVersion: notification.toolkit.fluxcd.io/v1beta3
+  kind: Provider
+  metadata: {name: webhook}
+  spec: {type: generic, address: WEBHOOK}
 - apiVersion: notification.toolkit.fluxcd.io/v1beta3
   kind: Alert
   metadata: {name: all}
@@ -90,22 +148,25 @@ const alerts = `
     eventSeverity: info
     eventSources: [{kind: HelmRelease, name: "*"}]
     eventMetadata: {summary: production of Europe}
+- apiVersion: notification.toolkit.fluxcd.io/v1beta3
+  kind: Alert
+  metadata: {name: webhook}
+  spec:
+    providerRef: {name: webhook}
+    eventSeverity: info
+    eventSources: [{kind: HelmRelease, name: "*"}]
 `
 
-// TestNotification: the real notification-controller passes events on to Slack, with the metadata that
+// TestNotification: the real notification-controller passes each event on once, with the metadata that
 // is in the documents: versions, the annotations of the HelmRelease and of the Alert, and of a failure
-// the cause and the object. It drops tokens and logs.
+// the cause and the object. It drops tokens and logs. Its version has no actions of events, so they are
+// checked in what Pintle posts.
 func TestNotification(t *testing.T) {
-	path := os.Getenv("PINTLE_NOTIFICATION")
-	if path == "" {
-		t.Fatal("PINTLE_NOTIFICATION is not set: `make test-notification` builds that executable")
-	}
-	w, receiver := newWorld(t), newSlack(t)
-	w.Must(env.ApplyCRDs(w.Context(), filepath.Join(filepath.Dir(path), "crds")))
+	w, receiver, webhook := newWorld(t), newSlack(t), newEventServer(t, nil)
+	posted := w.postTo()
 	var objects []*unstructured.Unstructured
-	w.Must(yaml.Unmarshal([]byte(strings.ReplaceAll(alerts, "ADDRESS", receiver.URL)), &objects))
+	w.Must(yaml.Unmarshal([]byte(strings.NewReplacer("SLACK", receiver.URL, "WEBHOOK", webhook.URL).Replace(alerts)), &objects))
 	w.Must(env.Apply(w.Context(), w.Namespace, objects...))
-	w.postTo(path)
 
 	w.push("0.1.0")
 	w.source("hello", env.Registry.Address)
@@ -123,28 +184,45 @@ func TestNotification(t *testing.T) {
 	w.shows(receiver, crash, "crash-fickle", "danger", map[string]string{
 		"cause": helmv2.FailureNotReady, "object": "Deployment/" + w.Namespace + "/crash-fickle",
 	})
+
+	w.Edit(hello, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"message": "two"}) })
+	w.UntilRevision(hello, 2)
+	w.Must(env.Client.Delete(w.Context(), hello))
+	w.shows(receiver, hello, "Helm uninstall succeeded", "good", map[string]string{"team": "shop"})
+	want := []string{
+		"crash InstallFailed", "hello InstallSucceeded", "hello UninstallSucceeded", "hello UpgradeSucceeded", "schema InstallFailed",
+	}
+	w.Must(env.Until(w.Context(), "each event in the webhook", func() (string, bool) {
+		got := webhook.events()
+		return strings.Join(got, "\n"), len(got) >= len(want)
+	}))
+	w.equal("events that the webhook has", webhook.events(), want)
+	w.equal("events that were posted", posted.events(), want)
+	actions := map[string]string{
+		helmv2.ReasonInstallSucceeded: "HelmInstall", helmv2.ReasonInstallFailed: "HelmInstall",
+		helmv2.ReasonUpgradeSucceeded: "HelmUpgrade", helmv2.ReasonUninstallSucceeded: "HelmUninstall",
+	}
+	for _, e := range posted.got {
+		w.equal("action of "+e.Reason, e.Action, actions[e.Reason])
+	}
 }
 
-// postTo starts notification-controller, and Pintle with its address, until the end of the test.
-func (w world) postTo(path string) {
+// postTo starts notification-controller, and Pintle with its address, until the end of the test. It
+// returns the events that notification-controller accepts.
+func (w world) postTo() *eventServer {
 	w.Helper()
-	theirs := harness.NewController(path, []string{
-		"--events-addr=" + eventsHost + ":0", "--receiverAddr=127.64.0.5:0", "--health-addr=0", "--metrics-addr=0",
-		"--log-encoding=console",
-	}, append(os.Environ(), "KUBECONFIG="+env.Kubeconfig, "RUNTIME_NAMESPACE=default"), filepath.Join(w.TempDir(), "notification.log"))
-	w.Must(theirs.Start())
-	ours, address := env.Controller, ""
-	w.Cleanup(func() {
-		ctx := context.WithoutCancel(w.Context())
-		handOver(ctx, w.T, ours)
-		w.Must(theirs.Stop(ctx))
-	})
+	ours := env.Controller
+	theirs := w.startNeighbour("notification-controller", "--events-addr="+eventsHost+":0", "--receiverAddr=127.64.0.5:0")
+	address := ""
 	w.Must(env.Until(w.Context(), "notification-controller to listen", func() (string, bool) {
 		found, err := theirs.Address(eventsHost)
 		address = found
 		return theirs.LogTail(5), err == nil
 	}))
-	handOver(w.Context(), w.T, env.Variant("--events-addr=http://"+address+"/"))
+	posted := newEventServer(w.T, httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address}))
+	w.Cleanup(func() { handOver(context.WithoutCancel(w.Context()), w.T, ours) })
+	handOver(w.Context(), w.T, env.Variant("--events-addr="+posted.URL+"/"))
+	return posted
 }
 
 // shows waits until Slack has a message about a release, and compares its fields: those of the chart

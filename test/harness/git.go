@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -55,11 +56,9 @@ func (g *Git) URL(repository string) string { return "http://" + g.address + "/"
 // Commit commits each chart to charts/<name> of a repository. The first commit creates the
 // repository.
 func (g *Git) Commit(ctx context.Context, repository string, charts ...*helmchart.Chart) error {
-	dir := filepath.Join(g.dir, repository)
-	if _, err := os.Stat(dir); err != nil {
-		if err := g.run(ctx, g.dir, "init", "--quiet", "--initial-branch="+GitBranch, repository); err != nil {
-			return err
-		}
+	dir, err := g.init(ctx, repository)
+	if err != nil {
+		return err
 	}
 	for _, c := range charts {
 		folder := filepath.Join(dir, "charts")
@@ -70,20 +69,59 @@ func (g *Git) Commit(ctx context.Context, repository string, charts ...*helmchar
 			return fmt.Errorf("commit chart %s: %w", c.Name(), err)
 		}
 	}
-	if err := g.run(ctx, dir, "add", "--all"); err != nil {
-		return err
-	}
-	return g.run(ctx, dir, "commit", "--quiet", "--allow-empty", "--message=Change charts")
+	return g.commit(ctx, dir)
 }
 
-func (g *Git) run(ctx context.Context, dir string, args ...string) error {
+// CommitFiles commits files by their paths in a repository, and returns the revision that
+// source-controller has for the commit. The first commit creates the repository.
+func (g *Git) CommitFiles(ctx context.Context, repository string, files map[string]string) (string, error) {
+	dir, err := g.init(ctx, repository)
+	if err != nil {
+		return "", err
+	}
+	for path, content := range files {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return "", err
+		}
+	}
+	if err := g.commit(ctx, dir); err != nil {
+		return "", err
+	}
+	hash, err := g.run(ctx, dir, "rev-parse", "HEAD")
+	return GitBranch + "@sha1:" + strings.TrimSpace(hash), err
+}
+
+// init returns the folder of a repository, which it creates if it does not exist.
+func (g *Git) init(ctx context.Context, repository string) (string, error) {
+	dir := filepath.Join(g.dir, repository)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	_, err := g.run(ctx, g.dir, "init", "--quiet", "--initial-branch="+GitBranch, repository)
+	return dir, err
+}
+
+func (g *Git) commit(ctx context.Context, dir string) error {
+	if _, err := g.run(ctx, dir, "add", "--all"); err != nil {
+		return err
+	}
+	_, err := g.run(ctx, dir, "commit", "--quiet", "--allow-empty", "--message=Change files")
+	return err
+}
+
+func (g *Git) run(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, g.git, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), g.env()...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w\n%s", args[0], err, out)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w\n%s", args[0], err, out)
 	}
-	return nil
+	return string(out), nil
 }
 
 // env excludes the user's settings: signing, hooks, templates.
