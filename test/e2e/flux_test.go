@@ -6,10 +6,14 @@
 package e2e
 
 import (
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -39,6 +43,7 @@ func TestFlux(t *testing.T) {
 	f.is(hr, 3, "one")
 
 	f.suspensions(hr)
+	f.annotated(hr)
 	f.failures(hr)
 
 	f.says("trace deployment hello", "HelmRelease:    hello", "Revision:       0.2.0+", "OCIRepository:   hello", "Helm upgrade succeeded")
@@ -66,6 +71,43 @@ func (f flux) suspensions(hr *helmv2.HelmRelease) {
 	f.is(hr, 4, "two")
 }
 
+// annotated: a request to a release that an annotation suspends stays open, so reconcile reports no
+// success before the suspension ends.
+func (f flux) annotated(hr *helmv2.HelmRelease) {
+	f.Helper()
+	f.Edit(hr, func(hr *helmv2.HelmRelease) {
+		metav1.SetMetaDataAnnotation(&hr.ObjectMeta, helmv2.AnnotationSuspend, "maintenance")
+	})
+	f.UntilCondition(hr, helmv2.ConditionSuspended, yes, helmv2.ReasonSuspended, "maintenance")
+	handled := hr.Status.LastHandledReconcileAt
+	ended := make(chan error, 1)
+	go func() {
+		out, err := f.run("reconcile hr hello")
+		if err == nil && !strings.Contains(out, "applied revision 0.2.0+") {
+			err = errors.New("flux reconcile reports no revision")
+		}
+		ended <- err
+	}()
+	f.Until(hr, "to have a request", func(hr *helmv2.HelmRelease) bool {
+		return hr.Annotations[fluxmeta.ReconcileRequestAnnotation] > handled
+	})
+	// When the change is observed, so is the request.
+	f.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = f.Raw(values{"message": "later"}) })
+	f.Until(hr, "to have taken note of the change", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.ObservedGeneration == hr.Generation
+	})
+	f.equal("lastHandledReconcileAt", hr.Status.LastHandledReconcileAt, handled)
+	select {
+	case err := <-ended:
+		f.Errorf("flux reconcile ends while the release is suspended: %v", err)
+	default:
+	}
+	f.message("hello", "two")
+	f.Edit(hr, func(hr *helmv2.HelmRelease) { delete(hr.Annotations, helmv2.AnnotationSuspend) })
+	f.Must(<-ended)
+	f.is(hr, 5, "later")
+}
+
 // failures: the CLI prints the failed action and its request.
 func (f flux) failures(hr *helmv2.HelmRelease) {
 	f.Helper()
@@ -76,8 +118,8 @@ func (f flux) failures(hr *helmv2.HelmRelease) {
 	f.says("get hr hello --status-selector ready=false", "0.2.0+", "False", "Helm upgrade failed for release "+f.Namespace+"/hello")
 	f.change(hr, values{"message": "three"}, func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(fluxTimeout) })
 	f.says("reconcile hr hello", "applied revision 0.2.0+")
-	// The reset waited for the objects of revision 5 once more, which makes none.
-	f.is(hr, 6, "three")
+	// The reset waited for the objects of revision 6 once more, which makes none.
+	f.is(hr, 7, "three")
 
 	f.says("debug hr hello --show-values", "message: three")
 	f.says("debug hr hello --show-status", "type: Ready", "observedGeneration:", "lastAttemptedReleaseAction: upgrade", "storageNamespace: "+f.Namespace)

@@ -58,6 +58,7 @@ func TestKustomization(t *testing.T) {
 	git.until(strict, "Healthy", metav1.ConditionUnknown, "Progressing", "Running health checks for revision "+git.revision)
 	git.approve("strict")
 	git.inOrder(strict)
+	flux{w, neighbour(t, "flux")}.says("tree kustomization strict", "HelmRelease/"+w.Namespace+"/strict", "Deployment/"+w.Namespace+"/strict-fickle")
 }
 
 // kustomizations are Kustomizations of a repository in Git, each with a release.
