@@ -117,6 +117,10 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Help: "1, with the version and the commit of the controller, and the versions of Go and of the Helm SDK.",
 	}, []string{"go_version", "helm_version", "revision", "version"}), version.Read()
 	build.WithLabelValues(i.Go, i.Helm, i.Revision, i.Version).Set(1)
+	// Prometheus sees no increase in the first value of a series, so the alert would miss one event.
+	for _, result := range []string{"sent", "duplicate", "refused", "failed", "expired", "overflown", "unsent"} {
+		m.notifications.WithLabelValues(result)
+	}
 	m.newOperationMetrics()
 	m.newWaitMetrics()
 	m.newFailureMetrics()
