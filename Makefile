@@ -133,11 +133,12 @@ helm-build:
 	cd test/helm && for v in 3 4; do GOWORK=off go build -buildvcs=false -ldflags='-s -w' -o "$(BIN)/helm/helm$$v" helm.sh/helm/v$$v/cmd/helm || exit 1; done
 
 # Not a part of `make test`: building the programs takes minutes.
-NEIGHBOURS := ^(TestFlux|TestKustomization|TestNotification)$$
+NEIGHBOURS := ^(TestAlerts|TestFlux|TestKustomization|TestNotification)$$
 
-test-neighbours: cluster-build build neighbours-build ## Test with Flux's other controllers and the flux command.
+test-neighbours: cluster-build build neighbours-build ## Test with Flux's other controllers, the flux command and the alert rules.
 	@$(WITH_CLUSTER) PINTLE_NEIGHBOURS='$(BIN)/neighbours' \
 		go test -tags=reference -count=1 -v -timeout=30m -run='$(NEIGHBOURS)' ./test/e2e
+	@cd test/monitoring && PINTLE_ALERTS='$(BIN)/neighbours/alerts.yaml' go test -count=1 -v -run='^TestCausedAlerts$$' .
 
 neighbours-build:
 	@hack/neighbours.sh '$(BIN)/neighbours'

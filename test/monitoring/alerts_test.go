@@ -66,17 +66,7 @@ func renamed(text []byte) []byte {
 
 func playAlerts(t *testing.T, raw []byte) {
 	t.Helper()
-	var file played
-	decoder := yaml.NewDecoder(bytes.NewReader(raw))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil {
-		t.Fatal(err)
-	}
-	engine := promql.NewEngine(promql.EngineOpts{
-		MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: promQL,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
-	})
-	t.Cleanup(func() { _ = engine.Close() })
+	file, engine := readPlayed(t, raw), newEngine(t)
 	fired, silent := map[string]bool{}, map[string]bool{}
 	for _, test := range file.Tests {
 		var all series
@@ -108,6 +98,26 @@ func playAlerts(t *testing.T, raw []byte) {
 			}
 		}
 	}
+}
+
+func readPlayed(t *testing.T, raw []byte) (file played) {
+	t.Helper()
+	decoder := yaml.NewDecoder(bytes.NewReader(raw))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func newEngine(t *testing.T) *promql.Engine {
+	t.Helper()
+	engine := promql.NewEngine(promql.EngineOpts{
+		MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: promQL,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+	})
+	t.Cleanup(func() { _ = engine.Close() })
+	return engine
 }
 
 func labelsOf(all map[string]string) labels.Labels { return labels.FromMap(all) }

@@ -1,0 +1,63 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// uncaused are the alerts that no test of test/e2e causes. TestAlerts has series for them.
+var uncaused = map[string]string{
+	"PintlePanics":              "it needs a defect",
+	"PintleReconciliationHangs": "it needs ten minutes",
+	"PintleQueueWaits":          "it needs an overload for a minute",
+	"PintleActionsWait":         "it needs an overload for two minutes",
+	"PintleRenderingWaits":      "it needs an overload for half a minute",
+}
+
+// TestCausedAlerts: with the metrics that a controller has served, each alert fires once after its
+// cause, and not before. TestAlerts of test/e2e causes them.
+func TestCausedAlerts(t *testing.T) {
+	path := os.Getenv("PINTLE_ALERTS")
+	if path == "" {
+		t.Skip("PINTLE_ALERTS is not set")
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, engine := readPlayed(t, raw), newEngine(t)
+	fired := map[string]bool{}
+	for _, test := range file.Tests {
+		var all series
+		for _, s := range test.InputSeries {
+			all = append(all, parsed(t, s.Series, s.Values, time.Duration(test.Interval)))
+		}
+		for _, want := range test.Alerts {
+			got := firing(t, player{engine, all, time.Duration(file.EvaluationInterval)}, want.Name, time.Duration(want.At))
+			if len(got) != len(want.Firing) {
+				t.Errorf("%s: after %s, %d alerts fire, want %d:\n%s", want.Name, want.At, len(got), len(want.Firing), strings.Join(got, "\n"))
+				continue
+			}
+			for i, a := range want.Firing {
+				fired[want.Name] = true
+				for name, value := range a.Labels {
+					if label := name + `="` + value + `"`; !strings.Contains(got[i], label) {
+						t.Errorf("%s has no label %s: %s", want.Name, label, got[i])
+					}
+				}
+			}
+		}
+	}
+	for _, group := range rules(t).Groups {
+		for _, rule := range group.Rules {
+			if fired[rule.Alert] == (uncaused[rule.Alert] != "") {
+				t.Errorf("%s: fired by its cause is %t, and the list of exceptions says %q", rule.Alert, fired[rule.Alert], uncaused[rule.Alert])
+			}
+		}
+	}
+}
