@@ -263,7 +263,8 @@ func conditionsOf(all []metav1.Condition) []Condition {
 func newestFirst(all []corev1.Event) []corev1.Event {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b corev1.Event) int {
-		return cmp.Or(lastOf(&b).Compare(lastOf(&a)), cmp.Compare(a.Name, b.Name))
+		// Names end with the time of creation in nanoseconds, times of core/v1 are of seconds.
+		return cmp.Or(lastOf(&b).Compare(lastOf(&a)), cmp.Compare(b.Name, a.Name))
 	})
 	return all
 }

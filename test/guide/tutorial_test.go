@@ -181,6 +181,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b(?:\d+(?:ms|s|m|h|d))+\b`), "<duration>"},
 	{regexp.MustCompile(`\bsha256:[0-9a-f]{64}\b`), "<digest>"},
 	{regexp.MustCompile(`\+[0-9a-f]{12}\b`), "+<digest>"},
+	{regexp.MustCompile(`\b127\.0\.0\.1:\d+\b`), "<address>"},
 	// The names of ReplicaSets and Pods, with the characters of Kubernetes' generated names.
 	{regexp.MustCompile(`\bhello-[bcdfghjklmnpqrstvwxz2456789]{8,10}(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`), "hello-<suffix>"},
 	{regexp.MustCompile(`restarted (?:once|twice|\d+ times)`), "restarted <times>"},

@@ -136,7 +136,7 @@ func (m *sourceMaker) applied(ctx context.Context, want client.Object) (client.O
 		}
 		return nil, notApplied(want, err)
 	}
-	if !covers(have.GetLabels(), want.GetLabels()) || !covers(have.GetAnnotations(), want.GetAnnotations()) || !inputs.HasTemplateSpec(have, want) {
+	if !isApplied(have, want) {
 		return nil, nil
 	}
 	return have, nil
@@ -179,10 +179,16 @@ func (m *sourceMaker) put(ctx context.Context, hr *helmv2.HelmRelease, want clie
 		}
 		return nil, blocked
 	}
-	if applied.GetResourceVersion() != have.GetResourceVersion() {
-		controller.Emit(m.Events, hr, status.SourceApplied(kind, key, origin(hr), have.GetResourceVersion() == ""))
+	created := have.GetResourceVersion() == ""
+	if created || applied.GetGeneration() != have.GetGeneration() || !isApplied(have, want) {
+		controller.Emit(m.Events, hr, status.SourceApplied(kind, key, origin(hr), created))
 	}
 	return applied, nil
+}
+
+// isApplied reports whether a source has all that another sets.
+func isApplied(have, want client.Object) bool {
+	return covers(have.GetLabels(), want.GetLabels()) && covers(have.GetAnnotations(), want.GetAnnotations()) && inputs.HasTemplateSpec(have, want)
 }
 
 // origin names where the chart of a template comes from.
