@@ -106,10 +106,11 @@ const (
 	// ended. Later writes of the record keep it.
 	AnnotationEnded string = "pintle.dev/ended"
 
-	// EventMetadataCause and EventMetadataCauseObject are the keys of the failure code and its object
-	// in posted events. notification-controller drops keys whose prefix is neither its own nor the
+	// EventMetadataCause is the key of the failure code in posted events, and the next one of its object.
+	// notification-controller drops keys whose prefix is neither its own nor the
 	// group of the object.
-	EventMetadataCause       string = Group + "/cause"
+	EventMetadataCause string = Group + "/cause"
+	// EventMetadataCauseObject is the object of that cause.
 	EventMetadataCauseObject string = Group + "/object"
 
 	// EventMetadataDetails is the key of the diagnosis of that object and its Pods: status,

@@ -30,10 +30,11 @@ const (
 )
 
 // integration and smoke are what `make test` runs with a control plane.
-var (
-	integration = test{pkg: "test/integration", flags: []string{"-test.short", side}}
-	smoke       = test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}
-)
+func integration() test { return test{pkg: "test/integration", flags: []string{"-test.short", side}} }
+
+func smoke() test {
+	return test{pkg: "test/e2e", controller: plain, flags: []string{"-test.short", "-test.parallel=4"}}
+}
 
 // table has all suites by name. The suites of `make test` use -short.
 func table() map[string]suite {
@@ -41,8 +42,8 @@ func table() map[string]suite {
 		"vet":         {steps: []step{command("go vet ./... && go vet -tags=reference ./test/e2e")}},
 		"unit":        {steps: []step{command("go test -short -vet=off -ldflags='-s -w' " + unitPackages), command(monitoring)}},
 		"race":        {steps: []step{command(ifCompiler + "CGO_ENABLED=1 go test -race -short -vet=off -ldflags='-s -w' -skip='" + sequential + "' " + racePackages)}},
-		"integration": {steps: []step{integration.step}},
-		"smoke":       {steps: []step{smoke.step}},
+		"integration": {steps: []step{integration().step}},
+		"smoke":       {steps: []step{smoke().step}},
 		"pages": {steps: []step{
 			test{pkg: "test/guide", controller: plain, flags: []string{"-test.short"}}.step,
 			command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -short -count=1 -timeout=10m ./test/page"),
@@ -77,7 +78,7 @@ func table() map[string]suite {
 // control plane.
 func kubernetes(minor string) []step {
 	steps := []step{command("make kubernetes-build MINOR=" + minor)}
-	for _, t := range []test{integration, smoke} {
+	for _, t := range []test{integration(), smoke()} {
 		t.cluster = "kubernetes/" + minor
 		steps = append(steps, t.step)
 	}

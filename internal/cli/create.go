@@ -169,7 +169,7 @@ func (c *connection) firstExisting(ctx context.Context, objects ...client.Object
 			return nil, err
 		}
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // none exists
 }
 
 // isAbsent reports whether an object or its CRD does not exist.

@@ -117,7 +117,7 @@ func (c *connection) withNames(ctx context.Context, all []view.Release, names []
 	}
 	for _, name := range names {
 		if !found[name] {
-			return nil, c.missing(ctx, releaseKind, name)
+			return nil, c.missing(ctx, releaseKind(), name)
 		}
 	}
 	return some, nil

@@ -41,10 +41,12 @@ func (c *connection) release(ctx context.Context, arg string) (*helmv2.HelmRelea
 		return nil, err
 	}
 	hr, err := c.reader.Release(ctx, c.namespace, name)
-	return hr, c.suggest(ctx, releaseKind, name, err)
+	return hr, c.suggest(ctx, releaseKind(), name, err)
 }
 
-var releaseKind = helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind)
+func releaseKind() schema.GroupVersionKind {
+	return helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind)
+}
 
 // suggest replaces the error that an object does not exist by one that names a similar object. Other
 // errors remain.

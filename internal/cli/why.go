@@ -44,7 +44,7 @@ func whyCommand(s *Session) *cobra.Command {
 		for {
 			facts, err := c.reader.Why(ctx, c.namespace, name)
 			if err != nil {
-				return c.suggest(ctx, releaseKind, name, err)
+				return c.suggest(ctx, releaseKind(), name, err)
 			}
 			w := view.Explain(facts)
 			if now := progressOf(w); now != shown {

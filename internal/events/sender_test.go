@@ -354,8 +354,10 @@ func TestPayload(t *testing.T) {
 		hr := release()
 		recorder.Record(hr, Event{
 			Type: corev1.EventTypeWarning, Reason: "UpgradeFailed", Action: "HelmUpgrade", Message: "Helm upgrade failed: 100% <no>",
-			Metadata: map[string]string{helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa",
-				helmv2.EventMetadataFailure: "OOMKilled", helmv2.EventMetadataObject: "Deployment/apps/web"},
+			Metadata: map[string]string{
+				helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa",
+				helmv2.EventMetadataFailure: "OOMKilled", helmv2.EventMetadataObject: "Deployment/apps/web",
+			},
 		})
 		recorder.Record(hr, Event{Type: corev1.EventTypeNormal, Reason: "DependencyNotReady", Action: "CheckDependencies", Message: "100% ready"})
 		recorder.Record(hr, Event{Type: corev1.EventTypeNormal, Reason: "HelmChartCreated", Action: "ResolveSource", Message: "Created", Trace: true})

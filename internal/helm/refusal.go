@@ -98,6 +98,8 @@ func withoutValue(c metav1.StatusCause) string {
 		return cmp.Or(why, "the value is invalid")
 	case metav1.CauseTypeForbidden:
 		return strings.TrimPrefix(text, "Forbidden: ")
+	case metav1.CauseTypeFieldValueRequired, metav1.CauseTypeTooLong, metav1.CauseTypeTooMany, metav1.CauseTypeInternal,
+		metav1.CauseTypeUnexpectedServerResponse, metav1.CauseTypeFieldManagerConflict, metav1.CauseTypeResourceVersionTooLarge:
 	}
 	return text
 }

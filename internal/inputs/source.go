@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -161,11 +162,10 @@ func (r *Resolver) formerChart(ctx context.Context, hr *helmv2.HelmRelease) (id 
 	}
 	row, _ := SourceKindOf(kind)
 	obj := row.New()
-	switch err := r.reader.Get(ctx, key, obj); {
-	case client.IgnoreNotFound(err) != nil:
-		return id, true, sourceUnreadable(kind, key, err)
-	case err != nil:
+	if err := r.reader.Get(ctx, key, obj); apierrors.IsNotFound(err) {
 		return id, false, nil
+	} else if err != nil {
+		return id, true, sourceUnreadable(kind, key, err)
 	}
 	src, unready := readSource(obj)
 	if unready != nil {

@@ -39,7 +39,7 @@ func idle(more map[string]float64) map[string]float64 {
 		"pintle_render_call_wait_seconds count": 0, "pintle_render_call_wait_seconds sum": 0,
 		"pintle_render_workers state=busy": 0, "pintle_render_workers state=idle": 0, "pintle_render_calls_queued": 0,
 		"pintle_render_worker_starts_total result=success": 0, "pintle_render_worker_starts_total result=failure": 0,
-		"pintle_render_worker_recycles_total": 0,
+		"pintle_render_worker_recycles_total":    0,
 		"pintle_notifications_total result=sent": 0, "pintle_notifications_total result=duplicate": 0, "pintle_notifications_total result=refused": 0,
 		"pintle_notifications_total result=failed": 0, "pintle_notifications_total result=expired": 0, "pintle_notifications_total result=overflown": 0,
 		"pintle_notifications_total result=unsent": 0,

@@ -216,7 +216,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	var r Report
 	if a.Reason == helmv2.ReasonContested || a.Reason == helmv2.ReasonPolicyRefused {
-		text := stallMessage(&c, d, a, &status, in.Desired)
+		text := stallMessage(&c, d, a)
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, text)
 		if c.changed(helmv2.ConditionReady) {
 			r.Events = append(r.Events, warning(a.Reason, text, nil))
@@ -236,10 +236,10 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		c.summarize(&status, in.Desired)
 		if c.get(helmv2.ConditionReady).Status != metav1.ConditionFalse {
 			// No failure is recorded, so that Ready has the reason of the stall.
-			c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, stallMessage(&c, d, a, &status, in.Desired))
+			c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, stallMessage(&c, d, a))
 		}
 	}
-	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, stallMessage(&c, d, a, &status, in.Desired))
+	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, stallMessage(&c, d, a))
 	c.remove(helmv2.ConditionReconciling, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	r.Status = status
@@ -247,7 +247,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 }
 
 // stallMessage returns the message of Stalled.
-func stallMessage(c *conditions, d release.Decision, a release.Stall, status *helmv2.HelmReleaseStatus, want release.Desired) string {
+func stallMessage(c *conditions, d release.Decision, a release.Stall) string {
 	f := message.Facts{Cause: d.Why}
 	switch a.Reason {
 	case helmv2.ReasonContested:

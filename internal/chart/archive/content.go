@@ -19,7 +19,7 @@ func ContentOf(c *chart.Chart) string {
 	files := slices.SortedFunc(slices.Values(c.Raw), func(a, b *chart.File) int { return cmp.Compare(a.Name, b.Name) })
 	all := sha256.New()
 	for _, f := range files {
-		fmt.Fprintf(all, "%q %x\n", f.Name, sha256.Sum256(f.Data))
+		_, _ = fmt.Fprintf(all, "%q %x\n", f.Name, sha256.Sum256(f.Data))
 	}
 	return hex.EncodeToString(all.Sum(nil))
 }

@@ -13,13 +13,6 @@ import (
 	"time"
 )
 
-// specOrder is the order in which people write the fields of a HelmRelease and of its source. Others
-// follow.
-var specOrder = []string{
-	"interval", "timeout", "url", "ref", "layerSelector", "chart", "chartRef", "releaseName", "targetNamespace", "storageNamespace",
-	"install", "upgrade", "values",
-}
-
 // Manifests prints objects as YAML for kubectl apply, without their status.
 func Manifests(w io.Writer, objects ...any) error {
 	var b strings.Builder
@@ -80,13 +73,23 @@ func short(field json.RawMessage) any {
 	return text
 }
 
+// specOrder returns the order in which people write the fields of a HelmRelease and of its source. Others
+// follow.
+func specOrder() []string {
+	return []string{
+		"interval", "timeout", "url", "ref", "layerSelector", "chart", "chartRef", "releaseName", "targetNamespace", "storageNamespace",
+		"install", "upgrade", "values",
+	}
+}
+
 // inOrder returns the names of the fields of a spec in the order of specOrder.
 func inOrder(spec map[string]json.RawMessage) []string {
+	order := specOrder()
 	rank := func(name string) int {
-		if i := slices.Index(specOrder, name); i >= 0 {
+		if i := slices.Index(order, name); i >= 0 {
 			return i
 		}
-		return len(specOrder)
+		return len(order)
 	}
 	return slices.SortedFunc(maps.Keys(spec), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 }

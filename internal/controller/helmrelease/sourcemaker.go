@@ -132,12 +132,12 @@ func (m *sourceMaker) applied(ctx context.Context, want client.Object) (client.O
 	have := emptySource(want.GetObjectKind().GroupVersionKind().Kind)
 	if err := m.Client.Get(ctx, client.ObjectKeyFromObject(want), have); err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, nil
+			return nil, nil //nolint:nilnil // it must be applied
 		}
 		return nil, notApplied(want, err)
 	}
 	if !isApplied(have, want) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // as above
 	}
 	return have, nil
 }

@@ -67,8 +67,10 @@ func TestRecordsOfHelm4(t *testing.T) {
 		method string
 		chart  string
 	}{
-		{helmv2.StatusFailed, ClientSide, "1.2.0"}, {helmv2.StatusDeployed, ServerSide, "1.0.0"},
-		{helmv2.StatusSuperseded, ServerSide, "1.1.0"}, {helmv2.StatusSuperseded, ServerSide, "1.0.0"},
+		{helmv2.StatusFailed, ClientSide, "1.2.0"},
+		{helmv2.StatusDeployed, ServerSide, "1.0.0"},
+		{helmv2.StatusSuperseded, ServerSide, "1.1.0"},
+		{helmv2.StatusSuperseded, ServerSide, "1.0.0"},
 	} {
 		version := 4 - i
 		c := contentOf(t, string(records[version].Release))

@@ -22,13 +22,15 @@ func TestLogs(t *testing.T) {
 		want       []release.ContainerLog
 	}{
 		"Both": {
-			[]release.ContainerLog{container}, []string{"creating", "waiting"},
+			[]release.ContainerLog{container},
+			[]string{"creating", "waiting"},
 			"Last log lines of container main of Pod web-1:\n\none\n\ntwo\n\nLast Helm logs:\n\ncreating\nwaiting",
 			[]release.ContainerLog{container, {Text: "creating\nwaiting"}},
 		},
 		"Helm": {nil, []string{"creating"}, "Last Helm logs:\n\ncreating", []release.ContainerLog{{Text: "creating"}}},
 		"Containers": {
-			[]release.ContainerLog{container, sidecar}, nil,
+			[]release.ContainerLog{container, sidecar},
+			nil,
 			"Last log lines of container main of Pod web-1:\n\none\n\ntwo\n\nLast log lines of container proxy of Pod web-1:\n\nLast Helm logs: none",
 			[]release.ContainerLog{container, {Pod: "web-1", Container: "proxy", Text: "Last Helm logs: none"}},
 		},
