@@ -185,6 +185,8 @@ var masks = []struct {
 	// The names of ReplicaSets and Pods, with the characters of Kubernetes' generated names.
 	{regexp.MustCompile(`\bhello-[bcdfghjklmnpqrstvwxz2456789]{8,10}(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`), "hello-<suffix>"},
 	{regexp.MustCompile(`restarted (?:once|twice|\d+ times)`), "restarted <times>"},
+	// The Deployment's controller may have seen the Pod of the new ReplicaSet, or not yet.
+	{regexp.MustCompile(`Progressing=True (?:ReplicaSetUpdated|NewReplicaSetCreated): .*`), "Progressing=True"},
 	// The widths of columns.
 	{regexp.MustCompile(` {2,}`), "  "},
 	{regexp.MustCompile(`(?m) +$`), ""},
