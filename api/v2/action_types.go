@@ -4,7 +4,7 @@
 package v2
 
 // Actions of events: the stage of a reconciliation that an event is about. They are fields of Events
-// and of notifications, and equal those of helm-controller 1.7.
+// and of notifications, with the names of helm-controller 1.7.
 const (
 	// EventActionReconcile is the reconciliation as a whole.
 	EventActionReconcile string = "Reconcile"

@@ -82,7 +82,7 @@ func (f releaseFlags) objects(namespace, name string, read func(name string) ([]
 func (f releaseFlags) check(name string) error {
 	switch {
 	case len(validation.IsDNS1123Subdomain(name)) > 0 || len(name) > maxReleaseName:
-		return fmt.Errorf("%q is no name of a release: at most %d lower case letters, digits, dashes and dots", name, maxReleaseName)
+		return fmt.Errorf("%q is not a valid name of a release: at most %d lower case letters, digits, dashes and dots", name, maxReleaseName)
 	case f.version == "":
 		return errors.New("--version is required: a version, or '*' for the newest one, which is installed whenever there is another")
 	case f.atomic && !f.wait:
@@ -90,9 +90,9 @@ func (f releaseFlags) check(name string) error {
 	case f.timeout < 0 || f.timeout%time.Millisecond != 0:
 		return fmt.Errorf("--timeout %s is negative, or has fractions of a millisecond", f.timeout)
 	case f.targetNamespace != "" && len(validation.IsDNS1123Label(f.targetNamespace)) > 0:
-		return fmt.Errorf("--target-namespace: %q is no name of a namespace", f.targetNamespace)
+		return fmt.Errorf("--target-namespace: %q is not a valid name of a namespace", f.targetNamespace)
 	case f.createNamespace && f.targetNamespace == "":
-		return errors.New("--create-namespace has no effect without --target-namespace: the namespace of the HelmRelease has to exist")
+		return errors.New("--create-namespace has no effect without --target-namespace: the namespace of the HelmRelease must exist")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (f releaseFlags) source(meta metav1.ObjectMeta, spec *helmv2.HelmReleaseSpe
 		return f.helmRepository(meta, spec)
 	}
 	if !strings.HasPrefix(f.chart, sourcev1.OCIRepositoryPrefix) {
-		return nil, errors.New("--chart is no oci:// URL. The name of a chart needs the URL of its repository in --repo, which 'helm repo list' shows")
+		return nil, errors.New("--chart is not an oci:// URL. The name of a chart needs the URL of its repository in --repo, which 'helm repo list' shows")
 	}
 	location, err := locationOf("--chart", f.chart, "oci")
 	if err != nil {
@@ -150,7 +150,7 @@ func (f releaseFlags) helmRepository(meta metav1.ObjectMeta, spec *helmv2.HelmRe
 	case err != nil:
 		return nil, err
 	case f.chart == "" || strings.Contains(f.chart, "/"):
-		return nil, fmt.Errorf("--chart %q is no name of a chart in --repo", f.chart)
+		return nil, fmt.Errorf("--chart %q is not the name of a chart in --repo", f.chart)
 	}
 	spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
 		Chart: f.chart, Version: f.version,
@@ -169,7 +169,7 @@ func locationOf(flag, value string, schemes ...string) (string, error) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "":
-		return "", fmt.Errorf("%s is no %s:// URL", flag, schemes[0])
+		return "", fmt.Errorf("%s is not a URL with %s://", flag, schemes[0])
 	case u.User != nil:
 		return "", fmt.Errorf("%s has credentials, which all readers of the source would see: use a Secret, and name it in spec.secretRef of the source", flag)
 	}

@@ -259,7 +259,7 @@ func checkTemplate(ctx context.Context, reader client.Reader, hr *helmv2.HelmRel
 	case err != nil:
 		return err
 	case !inputs.HasTemplateChart(have, want):
-		return fmt.Errorf("%s has %s, and not that of spec.chart: %w", inputs.SourceName(want), inputs.DescribeChart(have), errNotFetched)
+		return fmt.Errorf("%s has %s, and not the chart of spec.chart: %w", inputs.SourceName(want), inputs.DescribeChart(have), errNotFetched)
 	}
 	return nil
 }

@@ -351,7 +351,7 @@ func TestHelmChart(t *testing.T) {
 		Chart: "note", Version: "1.0.0", ReconcileStrategy: "ChartVersion", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"},
 	}}
 	w.objects = []client.Object{have}
-	if err := desired(); !strings.HasPrefix(err, "HelmChart 'prod/prod-app' has chart note in version 1.0.0, and not that of spec.chart: ") {
+	if err := desired(); !strings.HasPrefix(err, "HelmChart 'prod/prod-app' has chart note in version 1.0.0, and not the chart of spec.chart: ") {
 		t.Errorf("error %s", err)
 	}
 	// Only the state of the artifact is an obstacle then.
@@ -375,7 +375,7 @@ func TestOCIRepositoryOfATemplate(t *testing.T) {
 	have.Spec.Reference = &sourcev1.OCIRepositoryRef{Tag: "1.0.0"}
 	for want, objects := range map[string][]client.Object{
 		"OCIRepository 'prod/prod-app' does not exist: ":                                                         nil,
-		"OCIRepository 'prod/prod-app' has chart oci://registry/charts/note:1.0.0, and not that of spec.chart: ": {have},
+		"OCIRepository 'prod/prod-app' has chart oci://registry/charts/note:1.0.0, and not the chart of spec.chart: ": {have},
 	} {
 		w.objects = objects
 		q := w.query()

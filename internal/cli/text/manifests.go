@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Manifests prints objects as YAML for kubectl apply, without their status.
@@ -63,12 +65,7 @@ func short(field json.RawMessage) any {
 		return field
 	}
 	if d, err := time.ParseDuration(text); err == nil && d.String() == text {
-		if strings.HasSuffix(text, "m0s") {
-			text = strings.TrimSuffix(text, "0s")
-		}
-		if strings.HasSuffix(text, "h0m") {
-			text = strings.TrimSuffix(text, "0m")
-		}
+		return message.Duration(d)
 	}
 	return text
 }

@@ -134,7 +134,7 @@ func (i *inputReader) ensureSource(ctx context.Context, rec reconciliation) (rec
 	hadSource := rec.hr.Status.HelmChart != ""
 	recorded, err := i.sources.Ensure(ctx, rec.hr)
 	if rec = rec.withHelmChart(recorded); !hadSource && isHelmChart(rec.hr) {
-		// The digest is of another source, such as that of spec.chartRef.
+		// The digest belongs to another source, such as the source in spec.chartRef.
 		rec = rec.withoutDigest()
 	}
 	return rec, err

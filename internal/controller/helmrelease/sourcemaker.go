@@ -287,15 +287,26 @@ func (m *sourceMaker) deleteRecorded(ctx context.Context, hr *helmv2.HelmRelease
 		controller.Emit(m.Events, hr, status.SourceLeft(kind, key))
 		return "", nil
 	}
+	if !mayBeMade(hr, kind, key) {
+		return "", nil
+	}
 	source := emptySource(kind)
 	err = m.Live.Get(ctx, key, source)
-	if owner := ownerOf(source); err == nil && (owner == types.NamespacedName{} || owner == client.ObjectKeyFromObject(hr)) {
+	owner := ownerOf(source)
+	unowned := owner == types.NamespacedName{} && key.Namespace == hr.Namespace
+	if err == nil && (unowned || owner == client.ObjectKeyFromObject(hr)) {
 		err = m.delete(ctx, hr, source)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return hr.Status.HelmChart, notDeleted(kind, key, err)
 	}
 	return "", nil
+}
+
+// mayBeMade reports whether a source can have been made for hr. Some users may write the status: it must
+// not choose which object the controller deletes.
+func mayBeMade(hr *helmv2.HelmRelease, kind string, key types.NamespacedName) bool {
+	return key.Name == hr.GetHelmChartName() && (kind == helmv2.KindHelmChart || key.Namespace == hr.Namespace)
 }
 
 // deleteUnrecorded deletes an OCIRepository that was made for hr, and that status does not record

@@ -363,6 +363,26 @@ func TestFormerDigest(t *testing.T) {
 	}
 }
 
+// TestStatusChoosesNoSource: a status that names the source of somebody else does not delete it.
+func TestStatusChoosesNoSource(t *testing.T) {
+	t.Parallel()
+	meta := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name}
+	}
+	for recorded, source := range map[string]client.Object{
+		"OCIRepository/other/shop":     &sourcev1.OCIRepository{ObjectMeta: meta("other", "shop")},
+		"OCIRepository/other/apps-web": &sourcev1.OCIRepository{ObjectMeta: meta("other", "apps-web")},
+		"OCIRepository/apps/shop":      &sourcev1.OCIRepository{ObjectMeta: meta("apps", "shop")},
+		"other/shop":                   &sourcev1.HelmChart{ObjectMeta: meta("other", "shop")},
+		"other/apps-web":               &sourcev1.HelmChart{ObjectMeta: meta("other", "apps-web")},
+	} {
+		k := newKindChange(t, source)
+		k.hr.Spec.Chart, k.hr.Status.HelmChart = nil, recorded
+		k.do(t, k.Delete)
+		k.expect(t, recorded, "", recorded)
+	}
+}
+
 // TestBothSourcesAreDeleted: a HelmRelease that needs no source any longer leaves none, even while its
 // template changes its kind.
 func TestBothSourcesAreDeleted(t *testing.T) {
