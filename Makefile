@@ -6,7 +6,7 @@
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 GOLANGCI_LINT := go tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
-GENERATED := api/v2/zz_generated.deepcopy.go api/ops/v1alpha1/zz_generated.deepcopy.go api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/flags.md \
+GENERATED := api/v2/zz_generated.deepcopy.go api/ops/v1alpha1/zz_generated.deepcopy.go api/v1alpha1/zz_generated.deepcopy.go api/cattle/v1/zz_generated.deepcopy.go config/crd/bases config/helmchart/crd config/rbac/role.yaml docs/flags.md \
 	charts/pintle/crds charts/pintle/files
 
 # All builds use the same flags, so that the build cache has each package once: product, plugin, tests

@@ -89,6 +89,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		OperationTimeout:     o.OperationTimeout,
 		ClusterID:            o.ClusterID,
 		Observe:              observeAs(o.Options),
+		HelmCharts:           controller.HelmCharts{Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s},
 		OperationsServed:     func() { o.Operations.Store(true) },
 	})
 	return err

@@ -14,6 +14,7 @@ generate: ## Generate deep copies from the API types, and the list of flags from
 .PHONY: manifests
 manifests: ## Generate the CRDs from the API types and the role from the controllers' markers, also for the chart.
 	$(CONTROLLER_GEN) crd:headerFile=hack/tools/boilerplate.yaml.txt paths=./api/... output:crd:artifacts:config=config/crd/bases
+	@mkdir -p config/helmchart/crd && mv config/crd/bases/helm.cattle.io_*.yaml config/helmchart/crd
 	$(CONTROLLER_GEN) rbac:roleName=manager-role,headerFile=hack/tools/boilerplate.yaml.txt paths=./internal/controller/... output:rbac:artifacts:config=config/rbac
 	@rm -rf charts/pintle/crds && mkdir -p charts/pintle/crds charts/pintle/files && cp config/crd/bases/*.yaml charts/pintle/crds
 	@sed -n '/^rules:/,$$p' config/rbac/role.yaml >charts/pintle/files/manager-rules.yaml

@@ -44,7 +44,7 @@ func layers() []layer {
 		}},
 		// Decisions are pure, so they use only those tools that are.
 		{decisions, []string{
-			"diagnosis", "hookjob", "operation", "plan", "policy", "readiness", "release", "status",
+			"diagnosis", "helmchart", "hookjob", "operation", "plan", "policy", "readiness", "release", "status",
 		}},
 		// Effects read the input of decisions and carry out their results.
 		{"effects", []string{"cancel", "chart", "diagnosis/evidence", "drift", "helm", "inputs", "render"}},
@@ -88,7 +88,9 @@ func pure() map[string][]string {
 		"bounded":  {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"brief":    {},
 		"cli/text": {"k8s.io/apimachinery/pkg/util/duration", "sigs.k8s.io/yaml"},
-		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
+		// A version of an artifact in a registry is a tag, and a range is not.
+		"helmchart": {"github.com/Masterminds/semver/v3", "k8s.io/apiextensions-apiserver/pkg/apis", "k8s.io/apimachinery/pkg"},
+		"policy":    {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
 		// kstatus has Flux's rules of readiness.
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		"redaction": {},
@@ -283,7 +285,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: machinery,
 			exact:     true,
-			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
+			direct:    []string{"controller", "controller/helmcharts", "controller/helmrelease", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
 		},
 		{
 			// The controller has no commands.

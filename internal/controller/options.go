@@ -67,10 +67,20 @@ type Options struct {
 	// Observe reports what would be done to each release, under this name, and does nothing. Empty
 	// acts.
 	Observe string
+	// HelmCharts configures the controller of HelmCharts.
+	HelmCharts HelmCharts
 	// OperationsServed, if set, is called when the controller of Operations starts.
 	OperationsServed func()
 	// NewQueue returns the work queues of both controllers; nil is the default. Tests set it.
 	NewQueue NewQueue
+}
+
+// HelmCharts configures the controller of HelmCharts.
+type HelmCharts struct {
+	// Enabled runs the controller.
+	Enabled bool
+	// ReinstallAsK3s reinstalls failed releases even if they hold claims.
+	ReinstallAsK3s bool
 }
 
 // Shared are the parts that both reconcilers share.

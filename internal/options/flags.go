@@ -55,6 +55,7 @@ func (o *Options) flags() *pflag.FlagSet {
 	o.bindWatches(fs)
 	o.bindIdentities(fs)
 	o.bindOperations(fs)
+	o.bindHelmCharts(fs)
 	o.bindMemory(fs)
 	o.bindSwitch(fs)
 	fs.BoolVar(&o.Version, "version", false, "Print the version, and exit."+ownFlag)
@@ -120,6 +121,12 @@ func (o *Options) bindIdentities(fs *pflag.FlagSet) {
 func (o *Options) bindOperations(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.OperationTimeout, "operation-timeout", time.Hour, "Maximum time that an Operation waits, and that each of its Jobs runs."+ownFlag)
 	fs.StringVar(&o.ClusterID, "cluster-id", "", "Value of the label app.vworkspace.io/cluster-id of objects that are created for Operations. Empty adds no label."+ownFlag)
+}
+
+func (o *Options) bindHelmCharts(fs *pflag.FlagSet) {
+	fs.StringVar(&o.HelmChartReinstall, "helmchart-reinstall", ReinstallProtect,
+		"What follows a failure with failurePolicy reinstall of a HelmChart: protect does not uninstall a release that may hold PersistentVolumeClaims, "+
+			"as-k3s does. Needs the feature gate HelmChartAPI."+ownFlag)
 }
 
 func (o *Options) bindSwitch(fs *pflag.FlagSet) {

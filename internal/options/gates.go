@@ -22,6 +22,7 @@ type Gates struct {
 	DisableChartDigestTracking bool
 	DisableConfigWatchers      bool
 	ExternalArtifact           bool
+	HelmChartAPI               bool
 	OOMWatch                   bool
 	UseHelm3Defaults           bool
 
@@ -39,7 +40,7 @@ type gate struct {
 	reason string
 }
 
-// known returns the gates of helm-controller, by name.
+// known returns the gates of helm-controller and of Pintle, by name.
 func (g *Gates) known() map[string]gate {
 	return map[string]gate{
 		"AdditiveCELDependencyCheck": {value: &g.AdditiveCELDependencyCheck},
@@ -50,6 +51,9 @@ func (g *Gates) known() map[string]gate {
 		"DisableConfigWatchers":      {value: &g.DisableConfigWatchers},
 		"ExternalArtifact":           {value: &g.ExternalArtifact},
 		"UseHelm3Defaults":           {value: &g.UseHelm3Defaults},
+
+		// Of Pintle.
+		"HelmChartAPI": {value: &g.HelmChartAPI},
 
 		"OOMWatch":                    {value: &g.OOMWatch},
 		"ObjectLevelWorkloadIdentity": {value: &g.ObjectLevelWorkloadIdentity},

@@ -43,11 +43,11 @@ func TestGates(t *testing.T) {
 }
 
 // TestEveryGateIsKnown: every field of Gates can be set by its name, and all fifteen names of
-// helm-controller are accepted.
+// helm-controller and the one of Pintle are accepted.
 func TestEveryGateIsKnown(t *testing.T) {
 	var g Gates
 	known := g.known()
-	if len(known) != 15 {
+	if len(known) != 16 {
 		t.Errorf("%d gates are known", len(known))
 	}
 	for i := range reflect.TypeFor[Gates]().NumField() {

@@ -103,6 +103,9 @@ type Options struct {
 	Memory MemoryWatch
 	// OperationTimeout is the maximum time that an Operation waits, and that one of its Jobs runs.
 	OperationTimeout time.Duration
+	// HelmChartReinstall is protect or as-k3s: whether a failed release of a HelmChart that may hold
+	// claims is reinstalled.
+	HelmChartReinstall string
 	// ClusterID is a label value of objects that are created for Operations; empty adds no label.
 	ClusterID string
 	// Gates are the feature gates.
@@ -114,6 +117,12 @@ type Options struct {
 	SourceController string
 	SourceWatcher    string
 }
+
+// The values of HelmChartReinstall.
+const (
+	ReinstallProtect = "protect"
+	ReinstallAsK3s   = "as-k3s"
+)
 
 // MemoryWatch configures a graceful shutdown before the kernel kills the process for its memory.
 type MemoryWatch struct {
@@ -180,6 +189,9 @@ func (o *Options) validateTexts() []error {
 	if !slices.Contains([]string{"Try", "Refuse"}, o.DryRunDenials) {
 		errs = append(errs, fmt.Errorf("--dry-run-denials=%s: Try or Refuse", o.DryRunDenials))
 	}
+	if !slices.Contains([]string{ReinstallProtect, ReinstallAsK3s}, o.HelmChartReinstall) {
+		errs = append(errs, fmt.Errorf("--helmchart-reinstall=%s: %s or %s", o.HelmChartReinstall, ReinstallProtect, ReinstallAsK3s))
+	}
 	if o.SnapshotDigestAlgo != "sha256" {
 		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))
 	}
@@ -221,6 +233,9 @@ func (o *Options) Notices() []string {
 	notices := o.Gates.notices()
 	if o.TokenCacheMaxSize != tokenCacheSize && o.TokenCacheMaxSize != 0 {
 		notices = append(notices, "--token-cache-max-size has no effect unless it is 0: the cache holds one token for each cluster")
+	}
+	if o.Observe && o.Gates.HelmChartAPI {
+		notices = append(notices, "the feature gate HelmChartAPI has no effect with --observe: HelmCharts would have to be translated")
 	}
 	if o.Observe && o.EventsAddr != "" {
 		notices = append(notices, "--events-addr has no effect with --observe: the controller that leads posts events")

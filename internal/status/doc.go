@@ -13,6 +13,7 @@
 //	gate.go         actions that a policy holds, and the conditions of plans
 //	remediation.go  outcomes of rollback, uninstall remediation and recheck
 //	hold.go         condition RolledBack: holds, and outcomes of their rollbacks
+//	helmchart.go    HelmChart: the status and events of HelmCharts of k3s
 //	tests.go        outcomes of Helm tests, and condition TestSuccess
 //	size.go         records that exceed the size limit of Helm's storage
 //	drift.go        condition Drifted, and outcomes of drift correction

@@ -15,6 +15,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
@@ -41,6 +42,8 @@ type config struct {
 	endpoint *rest.Config
 	// defaultServiceAccount is the identity of releases without serviceAccountName.
 	defaultServiceAccount string
+	// helmCharts configures the controller of HelmCharts, which is disabled by default.
+	helmCharts controller.HelmCharts
 	// observe makes the controller only observe.
 	observe bool
 	// metrics, if set, is called with the registry of the controller's metrics.

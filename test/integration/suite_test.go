@@ -115,7 +115,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run make test, or make cluster-build and set it to bin/cluster")
 	}
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(assets, "source-crds")},
+		CRDDirectoryPaths: []string{
+			harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(assets, "source-crds"), filepath.Join(harness.Root(), "config", "helmchart", "crd"),
+		},
 		ErrorIfCRDPathMissing: true,
 		// The API server waits for requests that are still being answered when it stops.
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
@@ -143,7 +145,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	suite.canaries.Metrics("the process", gather(crmetrics.Registry))
 	// No test may depend on polling of dependencies.
-	stop, err := startController(config{settings: inputs.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
+	stop, err := startController(config{helmCharts: controller.HelmCharts{Enabled: true}, settings: inputs.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
 	if err != nil {
 		return 1, err
 	}
@@ -252,7 +254,7 @@ func startController(c config) (stop func() error, err error) {
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
 		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, ClusterID: "it", Observe: observeAs,
-		NewQueue: observed.newQueue,
+		NewQueue: observed.newQueue, HelmCharts: c.helmCharts,
 	})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,45 +18,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/optional"
 )
 
-// Starter starts the controller of Operations once they can be watched. After an upgrade of the
-// image alone, their CRD or the rights to it may be missing. A controller that watched them would
-// end the process.
-type Starter struct {
-	optional.Signal
-	live client.Reader
-	log  logr.Logger
-	// namespace is the only watched namespace; empty means all.
-	namespace string
-	run       func(ctx context.Context) error
-}
-
-// Start implements manager.Runnable.
-func (s *Starter) Start(ctx context.Context) error {
-	var said string
-	for ctx.Err() == nil {
-		err := s.watchable(ctx)
-		if err == nil {
-			s.log.Info("Operations are served")
-			return s.run(ctx)
-		}
-		if why := err.Error(); why != said && ctx.Err() == nil {
-			said = why
-			s.log.Info("Operations are not served until their definition and the rights to them are there", "cause", why)
-		}
-		s.Await(ctx)
-	}
-	return nil
-}
-
 // watchable returns an error if a kind that the controller of Operations watches cannot be
-// listed.
-func (s *Starter) watchable(ctx context.Context) error {
+// listed. After an upgrade of the image alone, the CRD or the rights to it may be missing.
+func watchable(ctx context.Context, live client.Reader, namespace string) error {
 	for _, list := range []client.ObjectList{&opsv1alpha1.OperationList{}, &batchv1.JobList{}, &corev1.PodList{}} {
-		options := []client.ListOption{client.Limit(1), client.InNamespace(s.namespace)}
+		options := []client.ListOption{client.Limit(1), client.InNamespace(namespace)}
 		if _, ours := list.(*opsv1alpha1.OperationList); !ours {
 			options = append(options, client.HasLabels{opsv1alpha1.LabelOperation})
 		}
-		if err := s.live.List(ctx, list, options...); err != nil {
+		if err := live.List(ctx, list, options...); err != nil {
 			return fmt.Errorf("list %T: %w", list, err)
 		}
 	}
@@ -68,14 +37,15 @@ func (s *Starter) watchable(ctx context.Context) error {
 // that Operations can be watched.
 //
 // enqueue triggers a reconciliation of a HelmRelease.
-func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*Starter, error) {
+func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*optional.Starter, error) {
 	r := newReconciler(parts{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), identities: impersonator{connections: shared.Connections, scheme: mgr.GetScheme()},
 		hooks: o.Helm, values: o.Inputs, enqueue: enqueue,
 	}, o, shared)
-	start := &Starter{
-		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.WatchedNamespace, Signal: optional.NewSignal(),
-		run: func(ctx context.Context) error {
+	start := &optional.Starter{
+		What: "Operations", Log: mgr.GetLogger().WithName("operations"), Signal: optional.NewSignal(),
+		Watchable: func(ctx context.Context) error { return watchable(ctx, mgr.GetAPIReader(), o.WatchedNamespace) },
+		Run: func(ctx context.Context) error {
 			if err := r.setup(ctx, mgr, o.Concurrent, o.NewQueue); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@
 //
 //	kind.go     Kind: lists and watches, and reports whether the objects are known
 //	signal.go   Signal: waits until a kind may be served
+//	starter.go  Starter: starts a controller once its kinds are served
 //	store.go    the objects, which a reflector of client-go writes
 //	options.go  the kind, and what a change calls
 package optional

@@ -15,15 +15,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/capabilities"
+	"github.com/pintle-dev/pintle/internal/controller/helmcharts"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease"
 	"github.com/pintle-dev/pintle/internal/controller/operations"
+	"github.com/pintle-dev/pintle/internal/controller/optional"
 	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Leader election looks for controllers in other namespaces.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=list
 
-// Add registers both controllers with a manager, and the parts that they share: probes of clusters
+// Add registers the controllers with a manager, and the parts that they share: probes of clusters
 // that do not answer, and the watch of the capabilities of the API server. It returns the controller
 // of HelmReleases, which reports to tests what it does.
 func Add(mgr ctrl.Manager, o controller.Options) (*helmrelease.Controller, error) {
@@ -36,13 +38,21 @@ func Add(mgr ctrl.Manager, o controller.Options) (*helmrelease.Controller, error
 		return nil, err
 	}
 	if o.Observe != "" {
-		return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, nil))
+		return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases))
 	}
 	ops, err := operations.Add(mgr, o, shared, releases.Enqueue)
 	if err != nil {
 		return nil, err
 	}
-	return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, ops))
+	waiting := []*optional.Starter{ops}
+	if o.HelmCharts.Enabled {
+		charts, err := helmcharts.Add(mgr, o, shared, releases.Enqueue)
+		if err != nil {
+			return nil, err
+		}
+		waiting = append(waiting, charts)
+	}
+	return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, waiting...))
 }
 
 // missingCRD returns a message if the API server does not serve HelmReleases. controller-runtime
@@ -71,15 +81,15 @@ func addClusters(mgr ctrl.Manager, o controller.Options, releases *helmrelease.C
 	return mgr.Add(o.Clusters)
 }
 
-// addCapabilities runs the watch of the capabilities of the controller's own cluster. ops is nil if
-// no Operations run.
-func addCapabilities(mgr ctrl.Manager, clusters *cluster.Connections, releases *helmrelease.Controller, ops *operations.Starter) error {
+// addCapabilities runs the watch of the capabilities of the controller's own cluster. waiting are the
+// controllers that wait for their CRDs.
+func addCapabilities(mgr ctrl.Manager, clusters *cluster.Connections, releases *helmrelease.Controller, waiting ...*optional.Starter) error {
 	watch, err := capabilities.New(mgr.GetConfig(), mgr.GetHTTPClient(), capabilities.Observer{
 		Changed: func() {
 			clusters.APIsChanged()
 			releases.CapabilitiesChanged()
-			if ops != nil {
-				ops.CapabilitiesChanged()
+			for _, w := range waiting {
+				w.CapabilitiesChanged()
 			}
 		},
 		Watched: clusters.SetAPIsWatched,

@@ -1,0 +1,147 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmcharts
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helmchart"
+)
+
+// make applies the objects of a HelmChart, the HelmRelease last. It returns a *helmchart.Refusal as
+// the error if they are refused, or if one has the name of an object that was not made for it.
+func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.HelmRelease, error) {
+	want, refusal := helmchart.Translate(in)
+	if refusal != nil {
+		return nil, refusal
+	}
+	c := in.Chart
+	if err := r.applySecret(ctx, in, want.Secret); err != nil {
+		return nil, err
+	}
+	if err := r.apply(ctx, c, object(sourcev1.GroupVersion.WithKind(want.Source.Kind), c, c.Name, map[string]any{"spec": want.Source.Spec})); err != nil {
+		return nil, err
+	}
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want.Release.Spec)
+	if err != nil {
+		return nil, err
+	}
+	hr := object(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind), c, c.Name, map[string]any{"spec": spec})
+	hr.SetAnnotations(want.Release.Annotations)
+	if err := r.apply(ctx, c, hr); err != nil {
+		return nil, err
+	}
+	made := &helmv2.HelmRelease{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(hr.Object, made); err != nil {
+		return nil, err
+	}
+	// A former source is not used any more.
+	return made, r.deleteOthers(ctx, c, want.Source.Kind)
+}
+
+// object returns an object in the namespace of a HelmChart, which is its controller.
+func object(kind schema.GroupVersionKind, c *cattlev1.HelmChart, name string, content map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: maps.Clone(content)}
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(c.Namespace)
+	u.SetName(name)
+	u.SetLabels(map[string]string{cattlev1.LabelHelmChart: c.Name})
+	u.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(c, cattlev1.GroupVersion.WithKind(cattlev1.HelmChartKind))})
+	return u
+}
+
+// applySecret applies the Secret of a HelmChart. A change of values triggers a reconciliation of the
+// HelmRelease, which does not watch it.
+func (r *Reconciler) applySecret(ctx context.Context, in helmchart.Input, data map[string][]byte) error {
+	if len(data) == 0 && in.Kept == nil {
+		return nil
+	}
+	encoded := map[string]any{}
+	for key, content := range data {
+		encoded[key] = base64.StdEncoding.EncodeToString(content)
+	}
+	secret := object(corev1.SchemeGroupVersion.WithKind("Secret"), in.Chart, helmchart.SecretName(in.Chart), map[string]any{"data": encoded, "type": "Opaque"})
+	if err := r.apply(ctx, in.Chart, secret); err != nil {
+		return err
+	}
+	if !maps.EqualFunc(in.Kept, data, bytes.Equal) {
+		r.enqueue(client.ObjectKeyFromObject(in.Chart))
+	}
+	return nil
+}
+
+// apply applies an object, unless one of its name was not made for the HelmChart. It completes the
+// object from the answer.
+func (r *Reconciler) apply(ctx context.Context, c *cattlev1.HelmChart, u *unstructured.Unstructured) error {
+	have := &metav1.PartialObjectMetadata{}
+	have.SetGroupVersionKind(u.GroupVersionKind())
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(u), have)
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return err
+	case !metav1.IsControlledBy(have, c):
+		return taken(u, "exists, and was not made for this HelmChart. Rename one of the two, or delete it")
+	case have.DeletionTimestamp != nil:
+		return taken(u, "is being deleted")
+	default:
+		// It must not have been replaced since.
+		u.SetUID(have.UID)
+	}
+	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), fieldOwner, client.ForceOwnership)
+}
+
+func taken(u *unstructured.Unstructured, why string) error {
+	return &helmchart.Refusal{
+		Reason: cattlev1.ReasonNameTaken, Message: fmt.Sprintf("%s '%s/%s' %s", u.GetKind(), u.GetNamespace(), u.GetName(), why),
+	}
+}
+
+// deleteOthers deletes the sources of a HelmChart but one of a kind. If kind is empty, it deletes all of
+// them, and the Secret.
+func (r *Reconciler) deleteOthers(ctx context.Context, c *cattlev1.HelmChart, kind string) error {
+	kinds := map[string]client.Object{
+		"HelmRepository": &sourcev1.HelmRepository{}, helmv2.KindOCIRepository: &sourcev1.OCIRepository{},
+	}
+	if r.externalArtifacts {
+		kinds[helmv2.KindExternalArtifact] = &sourcev1.ExternalArtifact{}
+	}
+	delete(kinds, kind)
+	for _, source := range kinds {
+		err := r.client.Get(ctx, client.ObjectKeyFromObject(c), source)
+		if err := r.deleteMade(ctx, c, source, err); err != nil {
+			return err
+		}
+	}
+	if kind != "" {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	_, err := r.read(ctx, c, helmchart.SecretName(c), secret)
+	return r.deleteMade(ctx, c, secret, err)
+}
+
+// deleteMade deletes an object that was made for a HelmChart, given the error of reading it.
+func (r *Reconciler) deleteMade(ctx context.Context, c *cattlev1.HelmChart, object client.Object, err error) error {
+	if err == nil && metav1.IsControlledBy(object, c) && object.GetDeletionTimestamp() == nil {
+		uid := object.GetUID()
+		err = r.client.Delete(ctx, object, client.Preconditions{UID: &uid})
+	}
+	return client.IgnoreNotFound(err)
+}

@@ -1,0 +1,157 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmcharts
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+const (
+	// fieldOwner is the field manager of the objects that are made. Fields that others add stay.
+	fieldOwner = client.FieldOwner("pintle-helmcharts")
+	// deletedRetry is the pause until an object that is being deleted is looked for again.
+	deletedRetry = 5 * time.Second
+)
+
+// Reconciler reconciles HelmCharts.
+type Reconciler struct {
+	// client reads through the cache, and live past it.
+	client client.Client
+	live   client.Reader
+	events record.EventRecorder
+	// enqueue triggers a reconciliation of a HelmRelease.
+	enqueue               func(types.NamespacedName)
+	defaultServiceAccount string
+	externalArtifacts     bool
+	// asK3s reinstalls failed releases even if they hold claims.
+	asK3s bool
+}
+
+// Reconcile makes and keeps the objects of one HelmChart, and mirrors the state of its release. Its
+// deletion deletes them by their owner references.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &cattlev1.HelmChart{}
+	if err := r.client.Get(ctx, req.NamespacedName, c); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !helmchart.Manages(c) {
+		return ctrl.Result{}, r.handOver(ctx, c)
+	}
+	if changed, err := r.dropFinalizer(ctx, c); changed || err != nil {
+		return retry(err)
+	}
+	if !c.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	in, err := r.gather(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	made, err := r.make(ctx, in)
+	refusal, refused := errors.AsType[*helmchart.Refusal](err)
+	if err != nil && !refused {
+		return retry(err)
+	}
+	if !refused {
+		refusal = nil
+	}
+	if made == nil {
+		// A HelmChart that is refused keeps what it had.
+		made = in.Before
+	}
+	if err := r.mirror(ctx, c, status.HelmChartInput{
+		Recorded: c.Status, Refusal: refusal, Release: made, Policy: helmchart.FailurePolicy(in), Ignored: helmchart.Ignored(c.Spec),
+		Guarded: !r.asK3s && helmchart.ClaimsOf(made) != helmchart.ClaimsNone,
+	}); err != nil {
+		return retry(err)
+	}
+	if refused && refusal.Reason == cattlev1.ReasonNameTaken {
+		return after(deletedRetry), nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// retry returns the result of a write that failed. A conflict means that the cache is behind.
+func retry(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return after(controller.StaleRetry), nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+func after(d time.Duration) ctrl.Result { return ctrl.Result{RequeueAfter: d} }
+
+// mirror writes the status of a HelmChart, and emits the events about its change.
+func (r *Reconciler) mirror(ctx context.Context, c *cattlev1.HelmChart, in status.HelmChartInput) error {
+	now, all := status.HelmChart(in)
+	if equality.Semantic.DeepEqual(c.Status, now) {
+		return nil
+	}
+	written := c.DeepCopy()
+	written.Status = now
+	if err := r.client.Status().Patch(ctx, written, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}), fieldOwner); err != nil {
+		return err
+	}
+	controller.Emit(r.events, written, all...)
+	return nil
+}
+
+// dropFinalizer removes the finalizer that k3s' controller has left. That controller would never
+// remove it while the annotation names Pintle.
+func (r *Reconciler) dropFinalizer(ctx context.Context, c *cattlev1.HelmChart) (changed bool, err error) {
+	if !slices.Contains(c.Finalizers, cattlev1.FinalizerK3s) {
+		return false, nil
+	}
+	without := c.DeepCopy()
+	without.Finalizers = slices.DeleteFunc(without.Finalizers, func(f string) bool { return f == cattlev1.FinalizerK3s })
+	return true, r.client.Patch(ctx, without, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}), fieldOwner)
+}
+
+// handOver deletes the objects of a HelmChart that Pintle does not manage any more. Its release stays
+// installed.
+func (r *Reconciler) handOver(ctx context.Context, c *cattlev1.HelmChart) error {
+	if !c.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	hr := &helmv2.HelmRelease{}
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(c), hr)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || !metav1.IsControlledBy(hr, c) {
+		return err
+	}
+	if hr.Annotations[helmv2.AnnotationOrphan] == "" {
+		orphan := hr.DeepCopy()
+		metav1.SetMetaDataAnnotation(&orphan.ObjectMeta, helmv2.AnnotationOrphan, "true")
+		if err := r.client.Patch(ctx, orphan, client.MergeFrom(hr), fieldOwner); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		controller.Emit(r.events, c, status.HelmChartHandedOver(hr.Spec.TargetNamespace+"/"+hr.Spec.ReleaseName))
+	}
+	if err := r.deleteOthers(ctx, c, ""); err != nil {
+		return err
+	}
+	if hr.DeletionTimestamp.IsZero() {
+		return client.IgnoreNotFound(r.client.Delete(ctx, hr))
+	}
+	return nil
+}
