@@ -14,6 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -24,6 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
@@ -50,7 +52,11 @@ type controllerOptions struct {
 
 // addControllers adds both controllers and their parts to the manager.
 func addControllers(mgr ctrl.Manager, o controllerOptions) error {
-	charts := newCharts(o)
+	download := artifactClient(o.Options)
+	if o.Gates.HelmChartAPI {
+		download = archiveClient(download, mgr.GetAPIReader(), o.Options)
+	}
+	charts := newCharts(download, o)
 	index, err := storage.NewIndex(mgr.GetConfig(), o.watchedNamespace())
 	if err != nil {
 		return err
@@ -89,8 +95,13 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		OperationTimeout:     o.OperationTimeout,
 		ClusterID:            o.ClusterID,
 		Observe:              observeAs(o.Options),
-		HelmCharts:           controller.HelmCharts{Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s},
-		OperationsServed:     func() { o.Operations.Store(true) },
+		HelmCharts: controller.HelmCharts{
+			Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s,
+			Digest: func(ctx context.Context, url string) (string, error) {
+				return archive.Digest(ctx, download, url, o.ArtifactMaxBytes)
+			},
+		},
+		OperationsServed: func() { o.Operations.Store(true) },
 	})
 	return err
 }
@@ -120,9 +131,9 @@ func (o controllerOptions) defaults() helmv2.Defaults {
 }
 
 // newCharts returns the store of charts, whose size is a metric.
-func newCharts(o controllerOptions) *chart.Store {
+func newCharts(download *http.Client, o controllerOptions) *chart.Store {
 	charts := chart.NewStore(chart.Options{
-		Client: artifactClient(o.Options), Workers: o.Workers, MaxBytes: o.ArtifactMaxBytes,
+		Client: download, Workers: o.Workers, MaxBytes: o.ArtifactMaxBytes,
 		CacheBytes: o.ArtifactCacheBytes, NoCache: o.ArtifactCacheBytes == 0,
 		Now: time.Now, Downloaded: o.Metrics.Downloaded,
 	})
@@ -140,6 +151,20 @@ func artifactClient(o *options.Options) *http.Client {
 	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.CheckRedirect, Transport: &chart.Transport{
 		Base: http.DefaultTransport, Retries: o.HTTPRetry, SourceController: o.SourceController, SourceWatcher: o.SourceWatcher,
 	}}
+}
+
+// archiveClient returns a client that also reads the archives of HelmCharts.
+func archiveClient(base *http.Client, live client.Reader, o *options.Options) *http.Client {
+	// Parse has validated the ranges.
+	allowed, _ := o.ArchiveRanges()
+	with := *base
+	with.Transport = &archive.Transport{
+		Base: base.Transport, Content: controller.ChartContent(live),
+		Archives: &http.Client{Timeout: base.Timeout, CheckRedirect: base.CheckRedirect, Transport: &chart.Transport{
+			Base: archive.Addresses{Allowed: allowed}.Transport(), Retries: o.HTTPRetry,
+		}},
+	}
+	return &with
 }
 
 // newResolver returns the resolver of sources, values and dependencies.

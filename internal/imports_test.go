@@ -47,7 +47,7 @@ func layers() []layer {
 			"diagnosis", "helmchart", "hookjob", "operation", "plan", "policy", "readiness", "release", "status",
 		}},
 		// Effects read the input of decisions and carry out their results.
-		{"effects", []string{"cancel", "chart", "diagnosis/evidence", "drift", "helm", "inputs", "render"}},
+		{"effects", []string{"cancel", "chart", "diagnosis/evidence", "drift", "helm", "helmchart/archive", "inputs", "render"}},
 		{controllers, []string{"attempt", "controller", "metrics"}},
 		// Interfaces show to users what the API server has.
 		{"interfaces", []string{"cli", "diff", "page", "view"}},

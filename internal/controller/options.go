@@ -5,6 +5,7 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -81,6 +82,8 @@ type HelmCharts struct {
 	Enabled bool
 	// ReinstallAsK3s reinstalls failed releases even if they hold claims.
 	ReinstallAsK3s bool
+	// Digest downloads the artifact of an archive, and returns its digest.
+	Digest func(ctx context.Context, url string) (string, error)
 }
 
 // Shared are the parts that both reconcilers share.

@@ -201,6 +201,9 @@ func archive(in Input) (Source, *Refusal) {
 			}
 		}
 	}
+	if _, ok := ArtifactURL(in.Chart); !ok {
+		return Source{}, refuse("spec.chart is not an http or https URL without credentials")
+	}
 	s := Source{Kind: helmv2.KindExternalArtifact, name: in.Chart.Name, Archive: in.Archive, Spec: map[string]any{
 		"sourceRef": map[string]any{"apiVersion": cattlev1.GroupVersion.String(), "kind": cattlev1.HelmChartKind, "name": in.Chart.Name},
 	}}

@@ -189,6 +189,7 @@ func TestRefused(t *testing.T) {
 		"PlainHTTPS":        {repo + "plainHTTP: true", nil, cattlev1.ReasonRefused, "spec.plainHTTP"},
 		"CAConfigMap":       {repo + "repoCAConfigMap: {name: gone}", nil, cattlev1.ReasonRefused, "ConfigMap 'apps/gone' does not exist"},
 		"SetPath":           {repo + `set: {"a b": x}`, nil, cattlev1.ReasonRefused, `spec.set["a b"]`},
+		"ArchiveURL":        {"chart: ftp://charts.example/web.tgz", nil, cattlev1.ReasonRefused, "spec.chart is not an http or https URL"},
 		"Gate":              {"chartContent: aGVsbG8=", []func(*Input){func(in *Input) { in.ExternalArtifacts = false }}, cattlev1.ReasonRefused, "spec.chartContent needs the feature gate ExternalArtifact"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ package options
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -106,6 +107,9 @@ type Options struct {
 	// HelmChartReinstall is protect or as-k3s: whether a failed release of a HelmChart that may hold
 	// claims is reinstalled.
 	HelmChartReinstall string
+	// HelmChartArchiveCIDRs are ranges of addresses that archives in HelmCharts may have beside
+	// public ones.
+	HelmChartArchiveCIDRs []string
 	// ClusterID is a label value of objects that are created for Operations; empty adds no label.
 	ClusterID string
 	// Gates are the feature gates.
@@ -192,6 +196,9 @@ func (o *Options) validateTexts() []error {
 	if !slices.Contains([]string{ReinstallProtect, ReinstallAsK3s}, o.HelmChartReinstall) {
 		errs = append(errs, fmt.Errorf("--helmchart-reinstall=%s: %s or %s", o.HelmChartReinstall, ReinstallProtect, ReinstallAsK3s))
 	}
+	if _, err := o.ArchiveRanges(); err != nil {
+		errs = append(errs, fmt.Errorf("--helmchart-archive-cidr: %w", err))
+	}
 	if o.SnapshotDigestAlgo != "sha256" {
 		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))
 	}
@@ -207,6 +214,19 @@ func (o *Options) validateTexts() []error {
 func isEmptyOrHTTP(text string) bool {
 	u, err := url.Parse(text)
 	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// ArchiveRanges returns HelmChartArchiveCIDRs, parsed.
+func (o *Options) ArchiveRanges() ([]netip.Prefix, error) {
+	all := make([]netip.Prefix, 0, len(o.HelmChartArchiveCIDRs))
+	for _, text := range o.HelmChartArchiveCIDRs {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // Summary returns keys and values of the options that matter most, for the log: the HelmReleases

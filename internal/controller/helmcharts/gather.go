@@ -5,7 +5,9 @@ package helmcharts
 
 import (
 	"context"
+	"strings"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +46,9 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 	if metav1.IsControlledBy(secret, c) {
 		in.Kept = secret.Data
 	}
+	if in.Archive, err = r.archive(ctx, c); err != nil {
+		return in, err
+	}
 	if ref := c.Spec.RepoCAConfigMap; ref != nil {
 		cm := &corev1.ConfigMap{}
 		found, err := r.read(ctx, c, ref.Name, cm)
@@ -58,6 +63,31 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 		}
 	}
 	return in, r.gatherSecrets(ctx, in)
+}
+
+// archive returns the artifact of a chart that Pintle itself reads; nil if there is none. An archive by
+// URL is downloaded once: afterwards its digest is in the status of the ExternalArtifact. A failure is a
+// *helmchart.Refusal.
+func (r *Reconciler) archive(ctx context.Context, c *cattlev1.HelmChart) (*helmchart.Archive, error) {
+	url, ok := helmchart.ArtifactURL(c)
+	if !ok || !r.externalArtifacts || !helmchart.FromArchive(c.Spec) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	source := &sourcev1.ExternalArtifact{}
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(c), source)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if a := source.Status.Artifact; c.Spec.ChartContent == "" && metav1.IsControlledBy(source, c) && a != nil && a.URL == url {
+		return &helmchart.Archive{URL: a.URL, Digest: a.Digest, Revision: a.Revision}, nil
+	}
+	d, err := r.digest(ctx, url)
+	if err != nil {
+		return nil, &helmchart.Refusal{Reason: cattlev1.ReasonArtifactFailed, Message: "The archive of the chart could not be read: " + err.Error()}
+	}
+	// A revision with a colon would become a part of the chart's version.
+	_, revision, _ := strings.Cut(d, ":")
+	return &helmchart.Archive{URL: url, Digest: d, Revision: revision}, nil
 }
 
 // gatherSecrets reads the Secrets with ignoreUpdates.

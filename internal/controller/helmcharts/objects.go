@@ -38,6 +38,11 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 	if err := r.apply(ctx, c, object(sourcev1.GroupVersion.WithKind(want.Source.Kind), c, c.Name, map[string]any{"spec": want.Source.Spec})); err != nil {
 		return nil, err
 	}
+	if want.Source.Archive != nil {
+		if err := r.offer(ctx, c, want.Source.Archive); err != nil {
+			return nil, err
+		}
+	}
 	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want.Release.Spec)
 	if err != nil {
 		return nil, err

@@ -7,8 +7,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +32,8 @@ const (
 	fieldOwner = client.FieldOwner("pintle-helmcharts")
 	// deletedRetry is the pause until an object that is being deleted is looked for again.
 	deletedRetry = 5 * time.Second
+	// downloadRetry is the pause until a failed download of an archive is repeated.
+	downloadRetry = time.Minute
 )
 
 // Reconciler reconciles HelmCharts.
@@ -43,6 +48,8 @@ type Reconciler struct {
 	externalArtifacts     bool
 	// asK3s reinstalls failed releases even if they hold claims.
 	asK3s bool
+	// digest downloads the artifact of an archive, and returns its digest.
+	digest func(ctx context.Context, url string) (string, error)
 }
 
 // Reconcile makes and keeps the objects of one HelmChart, and mirrors the state of its release. Its
@@ -62,10 +69,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	in, err := r.gather(ctx, c)
-	if err != nil {
-		return ctrl.Result{}, err
+	var made *helmv2.HelmRelease
+	if err == nil {
+		made, err = r.make(ctx, in)
 	}
-	made, err := r.make(ctx, in)
 	refusal, refused := errors.AsType[*helmchart.Refusal](err)
 	if err != nil && !refused {
 		return retry(err)
@@ -83,8 +90,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}); err != nil {
 		return retry(err)
 	}
-	if refused && refusal.Reason == cattlev1.ReasonNameTaken {
+	switch {
+	case !refused:
+	case refusal.Reason == cattlev1.ReasonNameTaken:
 		return after(deletedRetry), nil
+	case refusal.Reason == cattlev1.ReasonArtifactFailed:
+		return after(downloadRetry), nil
 	}
 	return ctrl.Result{}, nil
 }
@@ -112,6 +123,20 @@ func (r *Reconciler) mirror(ctx context.Context, c *cattlev1.HelmChart, in statu
 	}
 	controller.Emit(r.events, written, all...)
 	return nil
+}
+
+// offer sets the artifact of an ExternalArtifact, from which the chart is read again by its digest.
+func (r *Reconciler) offer(ctx context.Context, c *cattlev1.HelmChart, a *helmchart.Archive) error {
+	source := &sourcev1.ExternalArtifact{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(c), source); err != nil {
+		return err
+	}
+	if have := source.Status.Artifact; have != nil && have.URL == a.URL && have.Digest == a.Digest {
+		return nil
+	}
+	offered := source.DeepCopy()
+	offered.Status.Artifact = &fluxmeta.Artifact{URL: a.URL, Path: strings.TrimPrefix(a.URL, "http://"+helmchart.Host+"/"), Digest: a.Digest, Revision: a.Revision, LastUpdateTime: metav1.Now()}
+	return r.client.Status().Patch(ctx, offered, client.MergeFromWithOptions(source, client.MergeFromWithOptimisticLock{}), fieldOwner)
 }
 
 // dropFinalizer removes the finalizer that k3s' controller has left. That controller would never

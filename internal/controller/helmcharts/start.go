@@ -38,7 +38,7 @@ import (
 func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*optional.Starter, error) {
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: shared.Events, enqueue: enqueue,
-		defaultServiceAccount: o.DefaultServiceAccount, externalArtifacts: o.ExternalArtifacts, asK3s: o.HelmCharts.ReinstallAsK3s,
+		defaultServiceAccount: o.DefaultServiceAccount, externalArtifacts: o.ExternalArtifacts, asK3s: o.HelmCharts.ReinstallAsK3s, digest: o.HelmCharts.Digest,
 	}
 	start := &optional.Starter{
 		What: "HelmCharts", Log: mgr.GetLogger().WithName("helmcharts"), Signal: optional.NewSignal(),
