@@ -18,6 +18,7 @@ manifests: ## Generate the CRDs from the API types and the role from the control
 	$(CONTROLLER_GEN) rbac:roleName=manager-role,headerFile=hack/tools/boilerplate.yaml.txt paths=./internal/controller/... output:rbac:artifacts:config=config/rbac
 	@rm -rf charts/pintle/crds && mkdir -p charts/pintle/crds charts/pintle/files && cp config/crd/bases/*.yaml charts/pintle/crds
 	@sed -n '/^rules:/,$$p' config/rbac/role.yaml >charts/pintle/files/manager-rules.yaml
+	@sed -n '/^rules:/,$$p' config/helmchart/role.yaml >charts/pintle/files/helmchart-rules.yaml
 	@sed -n '/^rules:/,$$p' config/page/role.yaml >charts/pintle/files/page-rules.yaml
 	@sed -n '/^rules:/,$$p' config/rbac/viewer_role.yaml >charts/pintle/files/viewer-rules.yaml
 	@sed -n '/^apiVersion:/,$$p' config/policy/approval.yaml >charts/pintle/files/approval.yaml

@@ -6,6 +6,7 @@ package inputs
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helmchart"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -69,9 +71,40 @@ func Facts(hr *helmv2.HelmRelease, source client.Object) (c policy.Chart, reposi
 		return ociFacts(hr, o), ""
 	case *sourcev1.HelmChart:
 		return helmChartFacts(hr, o)
+	case *sourcev1.ExternalArtifact:
+		if c, is := archiveFacts(o); is {
+			return c, ""
+		}
 	}
 	fault := policy.Fault{Field: "spec.chartRef", Why: fmt.Sprintf("%s has no version, signature or URL that can be checked", SourceName(source))}
 	return policy.Chart{Inexact: fault, Unverified: fault, Unlocated: fault}, ""
+}
+
+// archiveFacts returns the facts about the archive of a HelmChart of k3s; false if an ExternalArtifact
+// has another artifact. The URL of the artifact determines where the archive is read, and its digest
+// what is accepted.
+func archiveFacts(o *sourcev1.ExternalArtifact) (policy.Chart, bool) {
+	const field = "spec.chartRef"
+	a := o.Status.Artifact
+	if a == nil {
+		return policy.Chart{}, false
+	}
+	u, err := url.Parse(a.URL)
+	if err != nil || u.Host != helmchart.Host {
+		return policy.Chart{}, false
+	}
+	c := policy.Chart{Unverified: policy.Fault{Field: field, Why: SourceName(o) + " is an archive, which has no signature"}}
+	at, is := helmchart.ArchiveURL(u)
+	if !is {
+		c.Unlocated = policy.Fault{Field: field, Why: SourceName(o) + " has its chart in a HelmChart, which has no URL"}
+		return c, true
+	}
+	at.RawQuery = ""
+	c.URL, c.Located = at.String(), field
+	if at.Scheme != "https" {
+		c.Unproven = policy.Fault{Field: field, Why: SourceName(o) + " is read without TLS"}
+	}
+	return c, true
 }
 
 // ociFacts returns the facts about an OCIRepository. Faults name the fields of spec.chart if the

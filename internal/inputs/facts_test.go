@@ -40,12 +40,20 @@ func TestFacts(t *testing.T) {
 			Chart: "web", Version: version, SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: kind, Name: "charts"}, Verify: &sourcev1.HelmChartVerification{},
 		}}
 	}
+	archive := func(url string) client.Object {
+		o := &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+		o.Status.Artifact = &fluxmeta.Artifact{URL: url}
+		return o
+	}
+	const noSignature = "spec.chartRef: ExternalArtifact 'apps/web' is an archive, which has no signature"
 	for name, tc := range map[string]struct {
 		source client.Object
 		// inexact, unverified and unlocated are parts of "<field>: <why>"; empty if there is none.
 		inexact, unverified, unlocated string
 		url, repository                string
 	}{
+		"Archive":       {archive("http://helmcharts.pintle.invalid/https/charts.example/web.tgz?token=a"), "", noSignature, "", "https://charts.example/web.tgz", ""},
+		"Content":       {archive("http://helmcharts.pintle.invalid/content/apps/web"), "", noSignature, "has its chart in a HelmChart, which has no URL", "", ""},
 		"Tag":           {oci(), "", "", "", "oci://registry/charts/web", ""},
 		"Digest":        {oci(ref(&sourcev1.OCIRepositoryRef{Digest: "sha256:a", SemVer: "1.x"})), "", "", "", "oci://registry/charts/web", ""},
 		"Semver":        {oci(ref(&sourcev1.OCIRepositoryRef{SemVer: "1.x", Tag: "1.0.0"})), "spec.chartRef: OCIRepository 'apps/web' has a range", "", "", "oci://registry/charts/web", ""},

@@ -4,8 +4,11 @@
 package integration
 
 import (
+	"encoding/base64"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -13,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -292,7 +296,6 @@ func TestK3sRegistry(t *testing.T) {
 	})
 }
 
-
 // TestK3sFailurePolicy: retry and abort leave a failed release, and differ in condition Failed.
 func TestK3sFailurePolicy(t *testing.T) {
 	t.Parallel()
@@ -315,5 +318,109 @@ func TestK3sFailurePolicy(t *testing.T) {
 		if !slices.ContainsFunc(w.stored(policy), func(s corev1.Secret) bool { return s.Labels["status"] == "failed" }) {
 			t.Errorf("%s: no failed revision is left", policy)
 		}
+	}
+}
+
+// TestK3sArchives: a chart comes from an archive at a URL, and from the HelmChart itself. A change of
+// either leads to a new revision.
+func TestK3sArchives(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.account("helm-web", "configmaps", "secrets")
+	put := func(version string) string {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.artifacts["/archives/note-"+version+".tgz"] = configMapChart(t, version)
+		return w.server.URL + "/archives/note-" + version + ".tgz"
+	}
+	c := w.k3sChart("web", "chart: "+put("1.0.0")+"\nversion: 9.9.9")
+	hr := w.madeFor(c)
+	w.untilRevision(hr, 1)
+	w.editChart(c, func(c *cattlev1.HelmChart) { c.Spec.Chart = put("2.0.0") })
+	w.untilRevision(hr, 2)
+	if v := hr.Status.History[0].ChartVersion; v != "2.0.0" {
+		t.Errorf("version %s of the chart is installed", v)
+	}
+	w.editChart(c, func(c *cattlev1.HelmChart) {
+		c.Spec.ChartContent = base64.StdEncoding.EncodeToString(configMapChart(t, "3.0.0"))
+	})
+	w.untilRevision(hr, 3)
+	if v := hr.Status.History[0].ChartVersion; v != "3.0.0" {
+		t.Errorf("version %s of the chart is installed", v)
+	}
+	w.editChart(c, func(c *cattlev1.HelmChart) { c.Spec.ChartContent, c.Spec.Chart = "", "http://127.0.0.2:1/note.tgz" })
+	w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, "the address 127.0.0.2 is not public")
+	w.untilChart(c, cattlev1.ConditionJobCreated, metav1.ConditionTrue, "")
+}
+
+// requestsOf counts requests by a part of their path.
+type requestsOf struct {
+	next http.RoundTripper
+	part string
+	n    *atomic.Int32
+}
+
+func (r requestsOf) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.Contains(req.URL.Path, r.part) {
+		r.n.Add(1)
+	}
+	return r.next.RoundTrip(req)
+}
+
+// TestK3sGate: without the feature gate, nothing is read of HelmCharts, nor of what they need.
+func TestK3sGate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	counts := map[string]*atomic.Int32{}
+	for _, part := range []string{"helm.cattle.io", "/helmrepositories", "/serviceaccounts"} {
+		counts[part] = &atomic.Int32{}
+	}
+	own := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
+		for part, n := range counts {
+			next = requestsOf{next, part, n}
+		}
+		return next
+	}})
+	w.account("helm-web", "configmaps", "secrets")
+	w.publish("own", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("own", nil, own))
+	for part, n := range counts {
+		if n.Load() > 0 {
+			t.Errorf("%d requests for %s", n.Load(), part)
+		}
+	}
+}
+
+// TestK3sReinstall: a failed release without claims is uninstalled and installed anew. One that may hold
+// claims stays, and says so.
+func TestK3sReinstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	broken := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-x, annotations: {helm.sh/hook: 'post-install,post-upgrade'}}\n" +
+		"binaryData: {{ if .Values.works }}{}{{ else }}{a: '%%%'}{{ end }}\n"
+	claim := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: {{ .Release.Name }}}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+	plain := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n"
+	for name, object := range map[string]string{"plain": plain, "claim": claim} {
+		w.account("helm-"+name, "configmaps", "secrets", "persistentvolumeclaims")
+		c := w.k3sChart(name, "chart: oci://registry.example/note")
+		hr := w.madeFor(c)
+		w.publish(name, "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/hook.yaml": broken, "templates/object.yaml": object}))
+		if name == "claim" {
+			w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, cattlev1.ReasonClaimsKept)
+			w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
+			if hr.Spec.Install.Remediation != nil || len(w.stored(name)) != 1 {
+				t.Errorf("remediation of the install is %+v", hr.Spec.Install.Remediation)
+			}
+			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &corev1.PersistentVolumeClaim{}))
+		} else {
+			w.until(hr, "reinstalled", func(hr *helmv2.HelmRelease) bool {
+				return hr.Spec.Install.Remediation != nil && condition(hr, helmv2.ConditionRemediated).Status == metav1.ConditionTrue
+			})
+		}
+		w.editChart(c, func(c *cattlev1.HelmChart) {
+			c.Spec.Set = map[string]intstr.IntOrString{"works": intstr.FromString("true")}
+		})
+		w.untilChart(c, cattlev1.ConditionReady, metav1.ConditionTrue, "")
+		w.until(hr, "no reinstall", func(hr *helmv2.HelmRelease) bool { return hr.Spec.Install.Remediation == nil })
 	}
 }

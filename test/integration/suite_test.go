@@ -30,6 +30,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -55,6 +56,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/leader"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -237,7 +239,17 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	charts := chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Timeout: 5 * time.Second}, MaxBytes: maxArtifact})
+	download := &http.Client{Timeout: 5 * time.Second}
+	if c.helmCharts.Enabled {
+		download.Transport = &archive.Transport{
+			Base: http.DefaultTransport, Content: controller.ChartContent(mgr.GetAPIReader()),
+			Archives: &http.Client{Transport: archive.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}.Transport()},
+		}
+		c.helmCharts.Digest = func(ctx context.Context, url string) (string, error) {
+			return archive.Digest(ctx, download, url, maxArtifact)
+		}
+	}
+	charts := chart.NewStore(chart.Options{Workers: workers(), Client: download, MaxBytes: maxArtifact})
 	index, err := storage.NewIndex(mgr.GetConfig(), "")
 	if err != nil {
 		return nil, err

@@ -24,8 +24,14 @@ import (
 // withPage returns what an overlay makes of a folder of config and the component config/page.
 func withPage(t *testing.T, dir, namespace string) objects {
 	t.Helper()
+	return withComponent(t, dir, namespace, "page")
+}
+
+// withComponent returns what an overlay makes of a folder of config and a component.
+func withComponent(t *testing.T, dir, namespace, name string) objects {
+	t.Helper()
 	folder := overlay(t, dir, namespace)
-	component, err := filepath.Rel(folder, filepath.Join(harness.Root(), "config", "page"))
+	component, err := filepath.Rel(folder, filepath.Join(harness.Root(), "config", name))
 	if err != nil {
 		t.Fatal(err)
 	}

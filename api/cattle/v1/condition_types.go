@@ -79,4 +79,8 @@ const (
 	// AnnotationInputs is an annotation of a HelmRelease that is made for a HelmChart. Its value is a
 	// digest of what the HelmRelease is made from.
 	AnnotationInputs string = "pintle.dev/helmchart-inputs"
+
+	// AnnotationApplied is an annotation of every object that is made for a HelmChart. Its value is a
+	// digest of what was applied.
+	AnnotationApplied string = "pintle.dev/helmchart-applied"
 )

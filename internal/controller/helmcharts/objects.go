@@ -6,12 +6,16 @@ package helmcharts
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"slices"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -92,24 +96,62 @@ func (r *Reconciler) applySecret(ctx context.Context, in helmchart.Input, data m
 }
 
 // apply applies an object, unless one of its name was not made for the HelmChart. It completes the
-// object from the answer.
+// object from the answer. An object that is as it was applied is left alone.
 func (r *Reconciler) apply(ctx context.Context, c *cattlev1.HelmChart, u *unstructured.Unstructured) error {
-	have := &metav1.PartialObjectMetadata{}
+	annotations := maps.Clone(u.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	applied, err := digestOf(u)
+	if err != nil {
+		return err
+	}
+	annotations[cattlev1.AnnotationApplied] = applied
+	u.SetAnnotations(annotations)
+	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(u.GroupVersionKind())
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(u), have)
+	err = r.live.Get(ctx, client.ObjectKeyFromObject(u), have)
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return err
 	case !metav1.IsControlledBy(have, c):
 		return taken(u, "exists, and was not made for this HelmChart. Rename one of the two, or delete it")
-	case have.DeletionTimestamp != nil:
+	case have.GetDeletionTimestamp() != nil:
 		return taken(u, "is being deleted")
+	case covers(have.Object, u.Object):
+		u.Object = have.Object
+		return nil
 	default:
 		// It must not have been replaced since.
-		u.SetUID(have.UID)
+		u.SetUID(have.GetUID())
 	}
 	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), fieldOwner, client.ForceOwnership)
+}
+
+// digestOf returns a digest of what is applied. It differs if a field is not set any more.
+func digestOf(u *unstructured.Unstructured) (string, error) {
+	raw, err := u.MarshalJSON()
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8]), err
+}
+
+// covers reports whether an object has all fields that are wanted. Lists must be equal.
+func covers(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		have, is := have.(map[string]any)
+		for key, value := range want {
+			if !is || !covers(have[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		have, is := have.([]any)
+		return is && slices.EqualFunc(have, want, covers)
+	}
+	return equality.Semantic.DeepEqual(have, want)
 }
 
 func taken(u *unstructured.Unstructured, why string) error {
