@@ -7,7 +7,6 @@
 //
 //	translate.go    Translate: the HelmRelease, or the refusal of a field
 //	source.go       the HelmRepository, OCIRepository or ExternalArtifact
-//	location.go     the URLs of archives that Pintle itself reads
 //	values.go       the layers of values, in their order
 //	remediation.go  what follows a failure, and the protection of claims
 //	manages.go      which HelmCharts are managed, and which fields have no effect

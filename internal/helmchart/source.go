@@ -5,7 +5,6 @@ package helmchart
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -129,19 +128,20 @@ func (s *Source) fromRepository(spec cattlev1.HelmChartSpec) *Refusal {
 	if s.version == "" {
 		s.version = "*"
 	}
-	u, err := url.Parse(spec.Repo)
+	scheme, rest, _ := strings.Cut(spec.Repo, "://")
+	host, _, _ := strings.Cut(rest, "/")
 	switch {
 	case spec.Repo == "":
 		return refuse("spec.repo is not set, and spec.chart %q is neither oci://… nor the URL of an archive", spec.Chart)
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+	case host == "" || scheme != "http" && scheme != "https":
 		return refuse("spec.repo is not an http or https URL")
-	case u.User != nil:
+	case strings.Contains(host, "@"):
 		return refuse("spec.repo has credentials: set spec.authSecret")
 	case spec.DockerRegistrySecret != nil:
 		return refuse("spec.dockerRegistrySecret is not supported with spec.repo: set spec.authSecret")
 	case spec.AuthPassCredentials && spec.AuthSecret == nil:
 		return refuse("spec.authPassCredentials is not supported without spec.authSecret")
-	case spec.PlainHTTP && u.Scheme != "http":
+	case spec.PlainHTTP && scheme != "http":
 		return refuse("spec.plainHTTP is not supported with spec.repo https://…")
 	}
 	s.Spec["url"] = spec.Repo
@@ -201,7 +201,7 @@ func archive(in Input) (Source, *Refusal) {
 			}
 		}
 	}
-	if _, ok := ArtifactURL(in.Chart); !ok {
+	if in.Archive == nil {
 		return Source{}, refuse("spec.chart is not an http or https URL without credentials")
 	}
 	s := Source{Kind: helmv2.KindExternalArtifact, name: in.Chart.Name, Archive: in.Archive, Spec: map[string]any{

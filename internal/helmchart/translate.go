@@ -40,7 +40,8 @@ type Input struct {
 	DefaultServiceAccount string
 	// ExternalArtifacts is true if HelmReleases may use ExternalArtifacts.
 	ExternalArtifacts bool
-	// Archive is the artifact of an archive by URL or of spec.chartContent; nil if it is not known.
+	// Archive is the artifact of an archive by URL or of spec.chartContent; nil if spec.chart
+	// has no URL that can be used.
 	Archive *Archive
 	// RepoCA has the contents of the ConfigMap in spec.repoCAConfigMap; nil if it does not exist.
 	RepoCA map[string]string

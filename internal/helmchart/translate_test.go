@@ -22,7 +22,7 @@ const repo = "chart: web\nrepo: https://charts.example\n"
 // input returns the Input of a HelmChart web with a spec in YAML, which may use helm-web.
 func input(t *testing.T, spec string, edit ...func(*Input)) Input {
 	t.Helper()
-	in := Input{Chart: &cattlev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}, HasServiceAccount: true, ExternalArtifacts: true}
+	in := Input{Chart: &cattlev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}, HasServiceAccount: true, ExternalArtifacts: true, Archive: &Archive{}}
 	if err := yaml.UnmarshalStrict([]byte(spec), &in.Chart.Spec); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestRefused(t *testing.T) {
 		"PlainHTTPS":        {repo + "plainHTTP: true", nil, cattlev1.ReasonRefused, "spec.plainHTTP"},
 		"CAConfigMap":       {repo + "repoCAConfigMap: {name: gone}", nil, cattlev1.ReasonRefused, "ConfigMap 'apps/gone' does not exist"},
 		"SetPath":           {repo + `set: {"a b": x}`, nil, cattlev1.ReasonRefused, `spec.set["a b"]`},
-		"ArchiveURL":        {"chart: ftp://charts.example/web.tgz", nil, cattlev1.ReasonRefused, "spec.chart is not an http or https URL"},
+		"ArchiveURL":        {"chart: ftp://charts.example/web.tgz", []func(*Input){func(in *Input) { in.Archive = nil }}, cattlev1.ReasonRefused, "spec.chart is not an http or https URL"},
 		"Gate":              {"chartContent: aGVsbG8=", []func(*Input){func(in *Input) { in.ExternalArtifacts = false }}, cattlev1.ReasonRefused, "spec.chartContent needs the feature gate ExternalArtifact"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -90,11 +90,11 @@ func archiveFacts(o *sourcev1.ExternalArtifact) (policy.Chart, bool) {
 		return policy.Chart{}, false
 	}
 	u, err := url.Parse(a.URL)
-	if err != nil || u.Host != helmchart.Host {
+	if err != nil || u.Host != archive.Host {
 		return policy.Chart{}, false
 	}
 	c := policy.Chart{Unverified: policy.Fault{Field: field, Why: SourceName(o) + " is an archive, which has no signature"}}
-	at, is := helmchart.ArchiveURL(u)
+	at, is := archive.ArchiveURL(u)
 	if !is {
 		c.Unlocated = policy.Fault{Field: field, Why: SourceName(o) + " has its chart in a HelmChart, which has no URL"}
 		return c, true

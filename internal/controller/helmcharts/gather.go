@@ -17,6 +17,7 @@ import (
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 )
 
 // gather reads what a HelmChart is translated from.
@@ -69,7 +70,7 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 // URL is downloaded once: afterwards its digest is in the status of the ExternalArtifact. A failure is a
 // *helmchart.Refusal.
 func (r *Reconciler) archive(ctx context.Context, c *cattlev1.HelmChart) (*helmchart.Archive, error) {
-	url, ok := helmchart.ArtifactURL(c)
+	url, ok := archive.ArtifactURL(c)
 	if !ok || !r.externalArtifacts || !helmchart.FromArchive(c.Spec) {
 		return nil, nil //nolint:nilnil // there is none
 	}

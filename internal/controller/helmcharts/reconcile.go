@@ -24,6 +24,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
@@ -135,7 +136,7 @@ func (r *Reconciler) offer(ctx context.Context, c *cattlev1.HelmChart, a *helmch
 		return nil
 	}
 	offered := source.DeepCopy()
-	offered.Status.Artifact = &fluxmeta.Artifact{URL: a.URL, Path: strings.TrimPrefix(a.URL, "http://"+helmchart.Host+"/"), Digest: a.Digest, Revision: a.Revision, LastUpdateTime: metav1.Now()}
+	offered.Status.Artifact = &fluxmeta.Artifact{URL: a.URL, Path: strings.TrimPrefix(a.URL, "http://"+archive.Host+"/"), Digest: a.Digest, Revision: a.Revision, LastUpdateTime: metav1.Now()}
 	return r.client.Status().Patch(ctx, offered, client.MergeFromWithOptions(source, client.MergeFromWithOptimisticLock{}), fieldOwner)
 }
 

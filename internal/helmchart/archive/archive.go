@@ -6,6 +6,7 @@
 // client is served.
 //
 //	archive.go    Transport: answers requests for artifacts of HelmCharts
+//	location.go   the URLs of artifacts
 //	addresses.go  the addresses that an archive may have
 package archive
 
@@ -19,8 +20,6 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/pintle-dev/pintle/internal/helmchart"
 )
 
 // Transport is an http.RoundTripper that answers requests for artifacts of HelmCharts, and sends all
@@ -36,19 +35,19 @@ type Transport struct {
 // RoundTrip implements http.RoundTripper. Redirects of an archive's server are followed here, so that
 // the rules for addresses hold for them too.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host != helmchart.Host {
+	if req.URL.Host != Host {
 		return t.Base.RoundTrip(req)
 	}
-	if at, is := helmchart.ArchiveURL(req.URL); is {
+	if at, is := ArchiveURL(req.URL); is {
 		get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, at.String(), nil)
 		if err != nil {
 			return nil, err
 		}
 		return t.Archives.Do(get)
 	}
-	namespace, name, is := helmchart.ContentOf(req.URL)
+	namespace, name, is := ContentOf(req.URL)
 	if !is {
-		return nil, fmt.Errorf("%s has no such artifact", helmchart.Host)
+		return nil, fmt.Errorf("%s has no such artifact", Host)
 	}
 	content, err := t.Content(req.Context(), namespace, name)
 	if err != nil {

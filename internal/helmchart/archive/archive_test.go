@@ -15,8 +15,6 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/pintle-dev/pintle/internal/helmchart"
 )
 
 // TestAddresses: only public addresses are allowed, and ranges that are named.
@@ -56,7 +54,7 @@ func artifact(t *testing.T, archive string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "http://" + helmchart.Host + "/" + u.Scheme + "/" + u.Host + u.Path
+	return "http://" + Host + "/" + u.Scheme + "/" + u.Host + u.Path
 }
 
 // TestDownload: an archive is downloaded from allowed addresses only, also after a redirect.
@@ -80,9 +78,9 @@ func TestDownload(t *testing.T) {
 		"Forbidden": {artifact(t, server.URL+"/web.tgz"), nil, 100, "the address 127.0.0.1 is not public"},
 		"Redirect":  {artifact(t, server.URL+"/elsewhere.tgz"), []netip.Prefix{own}, 100, "the address 127.0.0.2 is not public"},
 		"TooLarge":  {artifact(t, server.URL+"/web.tgz"), []netip.Prefix{own}, 3, "larger than the limit"},
-		"Content":   {"http://" + helmchart.Host + "/content/apps/web", nil, 100, digest.FromString("inline").String()},
-		"NoContent": {"http://" + helmchart.Host + "/content/apps/other", nil, 100, "no such HelmChart"},
-		"Other":     {"http://" + helmchart.Host + "/else", nil, 100, "no such artifact"},
+		"Content":   {"http://" + Host + "/content/apps/web", nil, 100, digest.FromString("inline").String()},
+		"NoContent": {"http://" + Host + "/content/apps/other", nil, 100, "no such HelmChart"},
+		"Other":     {"http://" + Host + "/else", nil, 100, "no such artifact"},
 		"Base":      {server.URL + "/web.tgz", nil, 100, digest.FromString("archive").String()},
 	} {
 		got, err := Digest(t.Context(), client(base64.StdEncoding.EncodeToString([]byte("inline")), tc.allowed...), tc.url, tc.max)

@@ -1,19 +1,27 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helmchart
+package archive
 
 import (
 	"net/url"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 )
+
+func web(spec cattlev1.HelmChartSpec) *cattlev1.HelmChart {
+	return &cattlev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: spec}
+}
 
 // TestLocation: the URL of an artifact leads back to the archive, and to nothing else.
 func TestLocation(t *testing.T) {
 	for _, archive := range []string{
 		"https://charts.example/web-1.0.0.tgz", "http://charts.example:8080/a/b%2Fc.tgz?token=x&y=z", "https://[::1]:8443/web.tgz",
 	} {
-		artifact, ok := ArtifactURL(input(t, "chart: "+archive).Chart)
+		artifact, ok := ArtifactURL(web(cattlev1.HelmChartSpec{Chart: archive}))
 		if !ok {
 			t.Fatalf("%s has no artifact", archive)
 		}
@@ -30,11 +38,11 @@ func TestLocation(t *testing.T) {
 		}
 	}
 	for _, archive := range []string{"ftp://charts.example/web.tgz", "https://me:secret@charts.example/web.tgz", "https:///web.tgz", "file:///etc/passwd", "https://charts.example/%zz"} {
-		if artifact, ok := ArtifactURL(input(t, "chart: "+archive).Chart); ok {
+		if artifact, ok := ArtifactURL(web(cattlev1.HelmChartSpec{Chart: archive})); ok {
 			t.Errorf("%s has artifact %s", archive, artifact)
 		}
 	}
-	content, _ := ArtifactURL(input(t, "chartContent: aaaa").Chart)
+	content, _ := ArtifactURL(web(cattlev1.HelmChartSpec{ChartContent: "aaaa"}))
 	u, _ := url.Parse(content)
 	if namespace, name, is := ContentOf(u); !is || namespace != "apps" || name != "web" {
 		t.Errorf("%s is the content of %s/%s", content, namespace, name)
