@@ -39,8 +39,8 @@ include hack/generate.mk
 
 # KUBECONFIG is read from make's command line only, because the one in the environment is for real
 # clusters.
-run: $(if $(cluster-kubeconfig),,fetch) build run-build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
-	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
+run: $(if $(cluster-kubeconfig),,fetch) build run-build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; SAMPLE=helmchart applies a HelmChart; KUBECONFIG=FILE uses that cluster.
+	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) $(if $(call cluster-value,SAMPLE),--sample '$(call cluster-value,SAMPLE)') \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
 # The modules of the control plane are downloaded while the controller is compiled.

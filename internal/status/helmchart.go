@@ -14,6 +14,7 @@ import (
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // HelmChartInput is what the status of a HelmChart is made from.
@@ -115,6 +116,17 @@ func helmChartEvents(in HelmChartInput, now cattlev1.HelmChartStatus) []Event {
 		all = append(all, Event{Type: corev1.EventTypeNormal, Reason: c.Reason, Message: c.Message})
 	}
 	return all
+}
+
+// TakenOver returns the status of a HelmRelease whose release another controller has made, with the
+// newest revision and its objects. A nil list of objects is not known.
+func TakenOver(recorded helmv2.HelmReleaseStatus, storageNamespace string, newest release.Revision, objects []release.Object) helmv2.HelmReleaseStatus {
+	s := *recorded.DeepCopy()
+	s.History, s.StorageNamespace = helmv2.Snapshots{snapshot(newest)}, storageNamespace
+	if objects != nil {
+		s.Inventory = inventory(objects)
+	}
+	return s
 }
 
 // HelmChartHandedOver returns the event about a release that stays for another controller.

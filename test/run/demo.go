@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -26,6 +27,9 @@ import (
 // sampleRegistry is the address in config/samples, which is replaced by that of the demo's
 // registry.
 const sampleRegistry = "oci://127.0.0.1:5000/"
+
+// helmChartSample is the folder of config/samples with a HelmChart of k3s.
+const helmChartSample = "helmchart"
 
 // demo is one run, from the first line to cleaning up.
 type demo struct {
@@ -68,7 +72,11 @@ func (d *demo) show(ctx context.Context) error {
 	d.say("changing a value: message")
 	changed := time.Now()
 	revision := newest(hr)
-	if err := d.patch(ctx, hr, `{"spec":{"values":{"message":"hello again"}}}`); err != nil {
+	changes := client.Object(hr)
+	if d.sample == helmChartSample {
+		changes = &cattlev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: hr.Namespace, Name: hr.Name}}
+	}
+	if err := d.patch(ctx, changes, `{"spec":{"values":{"message":"hello again"}}}`); err != nil {
 		return err
 	}
 	if hr, err = d.waitReady(ctx); err != nil {
@@ -90,17 +98,35 @@ func newest(hr *helmv2.HelmRelease) int {
 
 // applySamples applies config/samples, in a namespace of their own.
 func (d *demo) applySamples(ctx context.Context) error {
-	d.say("applying config/samples to namespace %s", namespace)
-	objects, err := harness.ReadObjects(filepath.Join(harness.Root(), "config", "samples"))
+	folder := filepath.Join("config", "samples", d.sample)
+	d.say("applying %s to namespace %s", folder, namespace)
+	if d.sample == helmChartSample {
+		if err := d.env.ApplyCRDs(ctx, filepath.Join(harness.Root(), "config", "helmchart", "crd")); err != nil {
+			return err
+		}
+	}
+	objects, err := harness.ReadObjects(filepath.Join(harness.Root(), folder))
 	if err != nil {
 		return err
 	}
 	for _, object := range objects {
-		if object.GetKind() != helmv2.HelmReleaseKind {
+		// The field of the spec that names the registry.
+		var registry []string
+		switch object.GetKind() {
+		case helmv2.HelmReleaseKind:
+			registry = []string{"spec", "chart", "spec", "url"}
+		case cattlev1.HelmChartKind:
+			registry = []string{"spec", "chart"}
+		case "RoleBinding":
+			if err := inNamespace(object); err != nil {
+				return err
+			}
+			continue
+		default:
 			continue
 		}
 		d.release = types.NamespacedName{Namespace: namespace, Name: object.GetName()}
-		if err := useRegistry(object, d.env.Registry.Address); err != nil {
+		if err := useRegistry(object, d.env.Registry.Address, registry...); err != nil {
 			return err
 		}
 	}
@@ -115,22 +141,36 @@ func (d *demo) applySamples(ctx context.Context) error {
 	return d.admitVisitors(ctx)
 }
 
-func useRegistry(release *unstructured.Unstructured, address string) error {
-	field := []string{"spec", "chart", "spec", "url"}
-	url, _, err := unstructured.NestedString(release.Object, field...)
+// inNamespace sets the namespace of the subjects of a RoleBinding, as kustomize does.
+func inNamespace(binding *unstructured.Unstructured) error {
+	subjects, _, err := unstructured.NestedSlice(binding.Object, "subjects")
+	if err != nil {
+		return err
+	}
+	for _, s := range subjects {
+		if subject, ok := s.(map[string]any); ok {
+			subject["namespace"] = namespace
+		}
+	}
+	return unstructured.SetNestedSlice(binding.Object, subjects, "subjects")
+}
+
+// useRegistry replaces the registry in a field of a sample's spec.
+func useRegistry(object *unstructured.Unstructured, address string, field ...string) error {
+	url, _, err := unstructured.NestedString(object.Object, field...)
 	if err != nil {
 		return err
 	}
 	path, ok := strings.CutPrefix(url, sampleRegistry)
 	if !ok {
-		return fmt.Errorf("HelmRelease %s of config/samples: url %q does not begin with %s", release.GetName(), url, sampleRegistry)
+		return fmt.Errorf("%s %s of config/samples: %s %q does not begin with %s", object.GetKind(), object.GetName(), strings.Join(field, "."), url, sampleRegistry)
 	}
-	return unstructured.SetNestedField(release.Object, "oci://"+address+"/"+path, field...)
+	return unstructured.SetNestedField(object.Object, "oci://"+address+"/"+path, field...)
 }
 
-func (d *demo) patch(ctx context.Context, hr *helmv2.HelmRelease, patch string) error {
-	if err := d.env.Client.Patch(ctx, hr, client.RawPatch(types.MergePatchType, json.RawMessage(patch))); err != nil {
-		return fmt.Errorf("patch HelmRelease %s: %w", d.release, err)
+func (d *demo) patch(ctx context.Context, object client.Object, patch string) error {
+	if err := d.env.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, json.RawMessage(patch))); err != nil {
+		return fmt.Errorf("patch %T %s: %w", object, d.release, err)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type settings struct {
 	plugin     string
 	kubeconfig string
 	once       bool
+	sample     string
 }
 
 func main() {
@@ -39,6 +40,7 @@ func main() {
 	flag.StringVar(&s.plugin, "plugin", "bin/kubectl-pintle", "the plugin's `executable`")
 	flag.StringVar(&s.kubeconfig, "kubeconfig", "", "`file` that leads to an existing cluster with source-controller (default: start a cluster)")
 	flag.BoolVar(&s.once, "once", false, "end as soon as the release is ready")
+	flag.StringVar(&s.sample, "sample", "", "folder of config/samples to apply: helmchart, or empty for the folder itself")
 	flag.Parse()
 
 	harness.Main("run", func(ctx context.Context) error { return run(ctx, s) })
@@ -60,6 +62,9 @@ func run(ctx context.Context, s settings) (err error) {
 		Dir: d.dir, ClusterBin: s.bin, Kubeconfig: s.kubeconfig, Controller: s.controller, Progress: d.say,
 		// Without a Lease, kubectl pintle would not find the controller.
 		ControllerArgs: []string{"--enable-leader-election", "--ui-addr=" + d.page, "--ui-anonymous-user=" + visitor},
+	}
+	if s.sample == helmChartSample {
+		o.ControllerArgs = append(o.ControllerArgs, "--feature-gates=HelmChartAPI=true")
 	}
 	if s.kubeconfig != "" {
 		// The cluster may have other HelmReleases.

@@ -72,6 +72,9 @@ const (
 // FinalizerK3s is the finalizer of k3s' helm-controller.
 const FinalizerK3s string = "wrangler.cattle.io/on-helm-chart-remove"
 
+// LabelConfigHash is a label of the records of releases that k3s' helm-controller has made.
+const LabelConfigHash string = "helmcharts.helm.cattle.io/configHash"
+
 const (
 	// LabelHelmChart is the label of every object that is made for a HelmChart. Its value is the name.
 	LabelHelmChart string = "pintle.dev/helmchart"

@@ -47,21 +47,48 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 			return nil, err
 		}
 	}
-	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want.Release.Spec)
+	if in.Before == nil || in.Before.Spec.Suspend && len(in.Before.Status.History) == 0 {
+		if err := r.takeOver(ctx, c, want.Release); err != nil {
+			return nil, err
+		}
+	}
+	made, err := r.applyRelease(ctx, c, want.Release)
 	if err != nil {
-		return nil, err
-	}
-	hr := object(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind), c, c.Name, map[string]any{"spec": spec})
-	hr.SetAnnotations(want.Release.Annotations)
-	if err := r.apply(ctx, c, hr); err != nil {
-		return nil, err
-	}
-	made := &helmv2.HelmRelease{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(hr.Object, made); err != nil {
 		return nil, err
 	}
 	// A former source is not used any more.
 	return made, r.deleteOthers(ctx, c, want.Source.Kind)
+}
+
+// applyRelease applies the HelmRelease of a HelmChart, and returns it as it is.
+func (r *Reconciler) applyRelease(ctx context.Context, c *cattlev1.HelmChart, want *helmv2.HelmRelease) (*helmv2.HelmRelease, error) {
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want.Spec)
+	if err != nil {
+		return nil, err
+	}
+	hr := object(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind), c, c.Name, map[string]any{"spec": spec})
+	hr.SetAnnotations(want.Annotations)
+	if err := r.apply(ctx, c, hr); err != nil {
+		return nil, err
+	}
+	made := &helmv2.HelmRelease{}
+	return made, runtime.DefaultUnstructuredConverter.FromUnstructured(hr.Object, made)
+}
+
+// takeOver records the release of k3s' controller in the status of a HelmRelease that is made for it,
+// which is suspended meanwhile. Otherwise it would be upgraded even if nothing differs.
+func (r *Reconciler) takeOver(ctx context.Context, c *cattlev1.HelmChart, want *helmv2.HelmRelease) error {
+	found, err := r.existing(ctx, want)
+	if found == nil || err != nil {
+		return err
+	}
+	suspended := want.DeepCopy()
+	suspended.Spec.Suspend = true
+	made, err := r.applyRelease(ctx, c, suspended)
+	if err != nil {
+		return err
+	}
+	return r.record(ctx, made, found)
 }
 
 // object returns an object in the namespace of a HelmChart, which is its controller.

@@ -44,7 +44,10 @@ type Reconciler struct {
 	live   client.Reader
 	events record.EventRecorder
 	// enqueue triggers a reconciliation of a HelmRelease.
-	enqueue               func(types.NamespacedName)
+	enqueue func(types.NamespacedName)
+	// connections and records read releases that exist.
+	connections           *controller.ConnectionFinder
+	records               records
 	defaultServiceAccount string
 	externalArtifacts     bool
 	// asK3s reinstalls failed releases even if they hold claims.
@@ -138,6 +141,13 @@ func (r *Reconciler) offer(ctx context.Context, c *cattlev1.HelmChart, a *helmch
 	offered := source.DeepCopy()
 	offered.Status.Artifact = &fluxmeta.Artifact{URL: a.URL, Path: strings.TrimPrefix(a.URL, "http://"+archive.Host+"/"), Digest: a.Digest, Revision: a.Revision, LastUpdateTime: metav1.Now()}
 	return r.client.Status().Patch(ctx, offered, client.MergeFromWithOptions(source, client.MergeFromWithOptimisticLock{}), fieldOwner)
+}
+
+// record writes the revision of a release that is taken over into the status of its HelmRelease.
+func (r *Reconciler) record(ctx context.Context, made *helmv2.HelmRelease, found *existing) error {
+	recorded := made.DeepCopy()
+	recorded.Status = status.TakenOver(made.Status, made.Spec.StorageNamespace, found.revision, found.objects)
+	return r.client.Status().Patch(ctx, recorded, client.MergeFrom(made), fieldOwner)
 }
 
 // dropFinalizer removes the finalizer that k3s' controller has left. That controller would never

@@ -37,7 +37,7 @@ import (
 // enqueue triggers a reconciliation of a HelmRelease.
 func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*optional.Starter, error) {
 	r := &Reconciler{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: shared.Events, enqueue: enqueue,
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: shared.Events, enqueue: enqueue, connections: shared.Connections, records: o.Helm,
 		defaultServiceAccount: o.DefaultServiceAccount, externalArtifacts: o.ExternalArtifacts, asK3s: o.HelmCharts.ReinstallAsK3s, digest: o.HelmCharts.Digest,
 	}
 	start := &optional.Starter{
