@@ -16,19 +16,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 // releaseName returns the name in an argument, which may have the kind before it, as kubectl prints
-// and accepts it: web, hr/web or helmrelease.helm.toolkit.fluxcd.io/web.
+// and accepts it: web, hr/web or helmrelease.helm.toolkit.fluxcd.io/web. A HelmChart of k3s has the name
+// of its HelmRelease: hc/web or helmchart.helm.cattle.io/web.
 func releaseName(arg string) (string, error) {
 	kind, name, has := strings.Cut(arg, "/")
 	if !has {
 		return arg, nil
 	}
-	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
-	if name == "" || !slices.Contains([]string{"hr", "helmrelease", "helmreleases"}, kind) {
+	kind, group, _ := strings.Cut(strings.ToLower(kind), ".")
+	isRelease := slices.Contains([]string{"hr", "helmrelease", "helmreleases"}, kind)
+	isChart := slices.Contains([]string{"hc", "helmchart", "helmcharts"}, kind) && (group == "" || strings.HasSuffix(group, cattlev1.Group))
+	if name == "" || !isRelease && !isChart {
 		return "", fmt.Errorf("%q names no HelmRelease: give its name, or helmrelease/NAME, and its namespace with --namespace", arg)
 	}
 	return name, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -40,13 +41,24 @@ type Release struct {
 	// Failures counts the failed actions since an input changed.
 	Failures int64  `json:"failures,omitempty"`
 	Source   string `json:"source,omitempty"`
+	// Owner is the object that the HelmRelease was made for, as <kind>/<name>; empty if it was made for
+	// none.
+	Owner string `json:"owner,omitempty"`
+}
+
+// OwnerOf returns the object that a HelmRelease was made for, as <kind>/<name>; empty if there is none.
+func OwnerOf(hr *helmv2.HelmRelease) string {
+	if o := metav1.GetControllerOfNoCopy(hr); o != nil {
+		return o.Kind + "/" + o.Name
+	}
+	return ""
 }
 
 // ReleaseOf returns the view of a HelmRelease.
 func ReleaseOf(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) Release {
 	r := Release{
 		Namespace: hr.Namespace, Name: hr.Name, State: StateOf(hr, now), Ready: "Unknown", Failures: hr.Status.Failures,
-		WaitingFor: waitingFor(hr, lookup, now), Source: Source(hr).String(),
+		WaitingFor: waitingFor(hr, lookup, now), Source: Source(hr).String(), Owner: OwnerOf(hr),
 	}
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady); c != nil {
 		r.Ready, r.Reason, r.Message = string(c.Status), c.Reason, c.Message

@@ -12,10 +12,18 @@ import (
 
 // Tree is the objects of the newest revision of a release, and the objects that they own.
 type Tree struct {
-	Namespace string   `json:"namespace"`
-	Name      string   `json:"name"`
-	Nodes     []Node   `json:"nodes"`
-	Unread    []string `json:"unread,omitempty"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Owner is the object that the HelmRelease was made for, as <kind>/<name>; empty if there is none.
+	Owner  string   `json:"owner,omitempty"`
+	Nodes  []Node   `json:"nodes"`
+	Unread []string `json:"unread,omitempty"`
+}
+
+// OwnedBy returns the tree with the owner of its HelmRelease.
+func (t Tree) OwnedBy(hr *helmv2.HelmRelease) Tree {
+	t.Owner = OwnerOf(hr)
+	return t
 }
 
 // Node is an object, with those that it owns.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -169,6 +170,7 @@ func Connect(kubeconfig string) (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, sourcev1.AddToScheme, helmv2.AddToScheme, opsv1alpha1.AddToScheme, v1alpha1.AddToScheme,
+		cattlev1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err

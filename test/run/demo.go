@@ -65,7 +65,7 @@ func (d *demo) show(ctx context.Context) error {
 	if err := d.applySamples(ctx); err != nil {
 		return err
 	}
-	hr, err := d.waitReady(ctx)
+	hr, err := d.waitReady(ctx, 1)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (d *demo) show(ctx context.Context) error {
 	if err := d.patch(ctx, changes, `{"spec":{"values":{"message":"hello again"}}}`); err != nil {
 		return err
 	}
-	if hr, err = d.waitReady(ctx); err != nil {
+	if hr, err = d.waitReady(ctx, revision+1); err != nil {
 		return err
 	}
 	if newest(hr) != revision+1 {
@@ -175,13 +175,13 @@ func (d *demo) patch(ctx context.Context, object client.Object, patch string) er
 	return nil
 }
 
-// waitReady waits for the release, and prints its progress.
-func (d *demo) waitReady(ctx context.Context) (*helmv2.HelmRelease, error) {
+// waitReady waits for a revision of the release, and prints its progress.
+func (d *demo) waitReady(ctx context.Context, revision int) (*helmv2.HelmRelease, error) {
 	limited, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	hr, err := d.env.WaitRelease(limited, d.release, "to be ready", func(hr *helmv2.HelmRelease) bool {
 		d.progress(limited)
-		return harness.Ready(hr)
+		return harness.Ready(hr) && newest(hr) >= revision
 	})
 	switch {
 	case err == nil:

@@ -20,7 +20,7 @@ func NewReleases(style Style) *Releases {
 		header = append([]string{"NAMESPACE"}, header...)
 	}
 	if style.Wide {
-		header = append(header, "APP", "SOURCE", "FAILURES", "MESSAGE")
+		header = append(header, "APP", "SOURCE", "OWNER", "FAILURES", "MESSAGE")
 	}
 	return &Releases{table: newTable(style, header...)}
 }
@@ -56,7 +56,7 @@ func (l *Releases) row(r view.Release) []cell {
 		row = append([]cell{{text: r.Namespace}}, row...)
 	}
 	if style.Wide {
-		row = append(row, cell{text: or(r.AppVersion)}, cell{text: or(r.Source)}, cell{text: strconv.FormatInt(r.Failures, 10)}, cell{text: or(r.Message)})
+		row = append(row, cell{text: or(r.AppVersion)}, cell{text: or(r.Source)}, cell{text: or(r.Owner)}, cell{text: strconv.FormatInt(r.Failures, 10)}, cell{text: or(r.Message)})
 	}
 	return row
 }

@@ -14,6 +14,9 @@ import (
 // Tree prints objects, and below each one those that it owns.
 func Tree(w io.Writer, v view.Tree, style Style) error {
 	var b strings.Builder
+	if v.Owner != "" {
+		fmt.Fprintf(&b, "%s/%s belongs to %s.\n\n", Clean(v.Namespace), Clean(v.Name), Clean(v.Owner))
+	}
 	if len(v.Nodes) == 0 {
 		fmt.Fprintf(&b, "%s/%s has no objects.\n", Clean(v.Namespace), Clean(v.Name))
 	} else {

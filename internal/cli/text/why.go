@@ -23,6 +23,9 @@ const fewLines = 20
 func Why(w io.Writer, v view.Why, style Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", style.paint(stateColor(v.Release.State), Clean(v.Sentence)))
+	if v.Release.Owner != "" {
+		fmt.Fprintf(&b, "Owner: %s\n", Clean(v.Release.Owner))
+	}
 	if v.Running != nil {
 		running(&b, v.Running)
 	}

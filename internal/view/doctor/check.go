@@ -8,7 +8,7 @@ import "fmt"
 // Check returns the findings about the facts, in the order of the checks.
 func Check(f Facts) Report {
 	var all []Finding
-	for _, check := range []func(Facts) []Finding{crds, controllers, flags, rights} {
+	for _, check := range []func(Facts) []Finding{crds, controllers, flags, rights, helmCharts} {
 		all = append(all, check(f)...)
 	}
 	for _, u := range f.Unread {

@@ -11,6 +11,7 @@
 //	controllers.go  controllers and their flags
 //	crds.go         CRDs: served and stored versions
 //	rights.go       rights of the ServiceAccounts that releases act as
+//	helmcharts.go   releases of HelmCharts of k3s
 //	report.go       Report and Finding
 //	facts.go        Facts: what was read from the cluster
 package doctor

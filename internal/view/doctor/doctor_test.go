@@ -49,6 +49,12 @@ func second(f *Facts, edit func(c *Controller)) {
 	f.Controllers = append(f.Controllers, c)
 }
 
+// ofHelmChart makes a HelmRelease one of a HelmChart of k3s.
+func ofHelmChart(hr *helmv2.HelmRelease, account string) {
+	hr.OwnerReferences = []metav1.OwnerReference{{APIVersion: "helm.cattle.io/v1", Kind: "HelmChart", Name: hr.Name, Controller: new(true)}}
+	hr.Spec.ServiceAccountName = account
+}
+
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -58,6 +64,11 @@ func TestCheck(t *testing.T) {
 		want  string
 	}{
 		{"healthy", func(*Facts) {}, "", ""},
+		{"a HelmChart", func(f *Facts) { ofHelmChart(&f.Releases[0], "helm-web") }, Note, "releases of HelmCharts act as 1 ServiceAccount helm-*"},
+		{"a packaged HelmChart", func(f *Facts) {
+			ofHelmChart(&f.Releases[0], "")
+			f.Releases[0].Namespace, f.Releases[0].Name = "kube-system", "traefik"
+		}, Warning, "Pintle manages 1 chart that k3s packages"},
 		{"two controllers", func(f *Facts) { second(f, func(*Controller) {}) }, Failed, "reconcile the same HelmReleases"},
 		{"the second one is scaled down", func(f *Facts) { second(f, func(c *Controller) { c.Replicas = 0 }) }, "", ""},
 		{"shards", func(f *Facts) { second(f, func(c *Controller) { c.Selector = "sharding.fluxcd.io/key=pintle" }) }, "", ""},

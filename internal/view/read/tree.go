@@ -44,7 +44,7 @@ func (r *Reader) Tree(ctx context.Context, hr *helmv2.HelmRelease) (view.Tree, e
 	}
 	t.readOwned(ctx)
 	slices.Sort(t.unread)
-	return view.TreeOf(hr.Namespace, hr.Name, t.roots, t.owned, t.unread), nil
+	return view.TreeOf(hr.Namespace, hr.Name, t.roots, t.owned, t.unread).OwnedBy(hr), nil
 }
 
 // maxReadiness is the number of objects that Readiness reads at once.
