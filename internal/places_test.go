@@ -36,7 +36,7 @@ func TestOnePlace(t *testing.T) {
 		reason string
 		where  []string
 	}{
-		"write status": {"One write ends a reconciliation. Plans are written before.", append([]string{controllers + "helmrelease/plans/planner.go"}, publish...)},
+		"write status": {"One write ends a reconciliation. Plans are written before.", slices.Sorted(slices.Values(append([]string{controllers + "helmrelease/plans/planner.go"}, publish...)))},
 		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, one of an object that a hook replaces to another look, one of a plan to another read, one of a record ends the action, and one of the key of seals leads to its read.", []string{
 			controllers + "helmcharts/reconcile.go", controllers + "helmrelease/publish.go", controllers + "helmrelease/sourcemaker.go", controllers + "operations/publish.go",
 			"internal/drift/correct.go", "internal/drift/object.go", "internal/helm/apply/forecast.go", "internal/helm/apply/hooks.go", "internal/helm/planning/secret.go",

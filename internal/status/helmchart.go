@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
@@ -110,10 +109,10 @@ func helmChartEvents(in HelmChartInput, now cattlev1.HelmChartStatus) []Event {
 	}
 	before, after := find(in.Recorded, cattlev1.ConditionFailed), find(now, cattlev1.ConditionFailed)
 	if after.Status == metav1.ConditionTrue && (before.Status != after.Status || before.Reason != after.Reason) {
-		all = append(all, warning(after.Reason, after.Message, nil))
+		all = append(all, warning(after.Reason, after.Message, nil).about(helmv2.EventActionReconcile))
 	}
 	if c := find(now, cattlev1.ConditionJobCreated); c.Status == metav1.ConditionTrue && find(in.Recorded, cattlev1.ConditionJobCreated).Status != c.Status {
-		all = append(all, Event{Type: corev1.EventTypeNormal, Reason: c.Reason, Message: c.Message})
+		all = append(all, normal(c.Reason, c.Message, nil).about(helmv2.EventActionReconcile))
 	}
 	return all
 }
@@ -131,8 +130,6 @@ func TakenOver(recorded helmv2.HelmReleaseStatus, storageNamespace string, newes
 
 // HelmChartHandedOver returns the event about a release that stays for another controller.
 func HelmChartHandedOver(release string) Event {
-	return Event{
-		Type: corev1.EventTypeNormal, Reason: cattlev1.EventReasonHandedOver,
-		Message: fmt.Sprintf("Pintle does not manage this HelmChart any more: release '%s' stays installed", release),
-	}
+	return normal(cattlev1.EventReasonHandedOver, fmt.Sprintf("Pintle does not manage this HelmChart any more: release '%s' stays installed", release), nil).
+		about(helmv2.EventActionReconcile)
 }

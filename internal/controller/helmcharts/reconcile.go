@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,7 +41,7 @@ type Reconciler struct {
 	// client reads through the cache, and live past it.
 	client client.Client
 	live   client.Reader
-	events record.EventRecorder
+	events controller.EventRecorder
 	// enqueue triggers a reconciliation of a HelmRelease.
 	enqueue func(types.NamespacedName)
 	// connections and records read releases that exist.
