@@ -133,11 +133,12 @@ func TestLayers(t *testing.T) {
 		named(helmv2.KindSecret, "path", "image.tag", "5"), named(helmv2.KindConfigMap, "base", "", "image: {tag: 1, name: web}"),
 		named(helmv2.KindConfigMap, "bad", "", "["), named(helmv2.KindSecret, "over", "", "a: 1"), named(helmv2.KindSecret, "literal", "literal:b", "{x"),
 	}
+	refs[3].ValuesKey = "HelmChart.spec.values"
 	got := layers(refs, []byte(`{"image":{"tag":2}}`))
 	want := []plan.Layer{
 		{Name: "ConfigMap/base", Values: map[string]any{"image": map[string]any{"tag": 1.0, "name": "web"}}},
 		{Name: "ConfigMap/bad"},
-		{Name: "Secret/over", Values: map[string]any{"a": 1.0}},
+		{Name: "Secret/over (HelmChart.spec.values)", Values: map[string]any{"a": 1.0}},
 		{Name: "inline", Values: map[string]any{"image": map[string]any{"tag": 2.0}}},
 		{Name: "Secret/path", Values: map[string]any{"image": map[string]any{"tag": int64(5)}}},
 		{Name: "Secret/literal", Values: map[string]any{"b": "{x"}},
