@@ -199,6 +199,9 @@ func (o *Options) validateTexts() []error {
 	if _, err := o.ArchiveRanges(); err != nil {
 		errs = append(errs, fmt.Errorf("--helmchart-archive-cidr: %w", err))
 	}
+	if o.Gates.HelmChartAPI && o.WatchLabels != "" {
+		errs = append(errs, errors.New("the feature gate HelmChartAPI needs a controller without --watch-label-selector: the HelmReleases of HelmCharts have no labels of a shard"))
+	}
 	if o.SnapshotDigestAlgo != "sha256" {
 		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))
 	}

@@ -117,6 +117,7 @@ func TestParseRefuses(t *testing.T) {
 		"NoTimeout":       {reason: "a timeout is positive", args: []string{"--http-timeout=0s"}, want: "--http-timeout=0s: more than zero"},
 		"NoRequeue":       {reason: "an interval is positive", args: []string{"--requeue-dependency=0s"}, want: "--requeue-dependency=0s: more than zero"},
 		"NoRange":         {reason: "a range has a mask", args: []string{"--helmchart-archive-cidr=10.0.0.1"}, want: `--helmchart-archive-cidr: netip.ParsePrefix("10.0.0.1"): no '/'`},
+		"ShardedCharts":   {reason: "HelmReleases of HelmCharts have no label", args: []string{"--feature-gates=HelmChartAPI=true", "--watch-label-selector=a=b"}, want: "the feature gate HelmChartAPI needs a controller without --watch-label-selector: the HelmReleases of HelmCharts have no labels of a shard"},
 		"NoReinstall":     {reason: "only two values", args: []string{"--helmchart-reinstall=no"}, want: "--helmchart-reinstall=no: protect or as-k3s"},
 		"NoOperation":     {reason: "a second is the minimum", args: []string{"--operation-timeout=0s"}, want: "--operation-timeout=0s: at least a second"},
 		"NoLabel":         {reason: "the value is a valid label value", args: []string{"--cluster-id=-"}, want: "--cluster-id=-: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},

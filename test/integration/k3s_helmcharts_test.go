@@ -187,8 +187,9 @@ func TestK3sRefused(t *testing.T) {
 	if err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(c), hr); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a HelmRelease: %v", err)
 	}
-	w.account("helm-web", "configmaps", "secrets")
-	w.madeFor(c)
+	w.must(suite.client.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "helm-web"}}))
+	w.fillFor(w.madeFor(c), "1.0.0")
+	w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, "forbidden")
 }
 
 // TestK3sNameTaken: an object of the same name that was not made for the HelmChart is not touched.

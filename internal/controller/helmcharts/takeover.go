@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -40,6 +41,10 @@ func (r *Reconciler) existing(ctx context.Context, hr *helmv2.HelmRelease) (*exi
 	}
 	target := release.Target{Name: hr.Spec.ReleaseName, Namespace: hr.Spec.TargetNamespace, StorageNamespace: hr.Spec.StorageNamespace}
 	revisions, err := r.records.LiveHistory(ctx, conn, target, nil)
+	if apierrors.IsForbidden(err) {
+		// The HelmRelease reports which right is missing.
+		return nil, nil //nolint:nilnil // there is none that the release could use
+	}
 	if err != nil || len(revisions) == 0 || revisions[0].Status != helmv2.StatusDeployed || revisions[0].Altered {
 		return nil, err
 	}

@@ -248,6 +248,7 @@ func TestReleaseSectionsMissing(t *testing.T) {
 // has.
 func TestReleaseWithoutIdentity(t *testing.T) {
 	w := newReleaseWorld(t)
+	w.hr.OwnerReferences = []metav1.OwnerReference{{APIVersion: "helm.cattle.io/v1", Kind: "HelmChart", Name: "shop", Controller: new(true)}}
 	p := newReleasePage(w.hr, nil, releaseTime)
 	p.leaveOut(errors.New("ServiceAccount apps/helm does not exist"), w.hr)
 	golden(t, "release-without-identity", render(t, "content", &layout{Content: p}))
