@@ -67,10 +67,6 @@ func mirrored(in HelmChartInput) (failed, ready cattlev1.HelmChartCondition) {
 	ready = cattlev1.HelmChartCondition{Type: cattlev1.ConditionReady, Status: metav1.ConditionUnknown, Reason: helmv2.ReasonProgressing}
 	failed = cattlev1.HelmChartCondition{Type: cattlev1.ConditionFailed, Status: metav1.ConditionFalse}
 	hr := in.Release
-	if hr.Status.ObservedGeneration != hr.Generation {
-		ready.Message = "The HelmRelease has not been reconciled yet"
-		return failed, ready
-	}
 	of := func(kind string) metav1.Condition {
 		for _, c := range hr.Status.Conditions {
 			if c.Type == kind {
@@ -79,9 +75,12 @@ func mirrored(in HelmChartInput) (failed, ready cattlev1.HelmChartCondition) {
 		}
 		return metav1.Condition{}
 	}
-	if c := of(helmv2.ConditionReady); c.Type != "" {
-		ready.Status, ready.Reason, ready.Message = c.Status, c.Reason, c.Message
+	c := of(helmv2.ConditionReady)
+	if c.Type == "" || c.ObservedGeneration != hr.Generation {
+		ready.Message = "The HelmRelease has not been reconciled yet"
+		return failed, ready
 	}
+	ready.Status, ready.Reason, ready.Message = c.Status, c.Reason, c.Message
 	if ready.Status != metav1.ConditionFalse || of(helmv2.ConditionFailing).Status != metav1.ConditionTrue && of(helmv2.ConditionStalled).Status != metav1.ConditionTrue {
 		return failed, ready
 	}

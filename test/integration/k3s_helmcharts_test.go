@@ -189,7 +189,7 @@ func TestK3sRefused(t *testing.T) {
 	}
 	w.must(suite.client.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "helm-web"}}))
 	w.fillFor(w.madeFor(c), "1.0.0")
-	w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, "forbidden")
+	w.untilChart(c, cattlev1.ConditionReady, metav1.ConditionFalse, "helm-web")
 }
 
 // TestK3sNameTaken: an object of the same name that was not made for the HelmChart is not touched.
