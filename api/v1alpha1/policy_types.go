@@ -107,7 +107,41 @@ type ReleasePolicySpec struct {
 	// same install or upgrade. Default Try.
 	// +optional
 	DryRunDenials DryRunDenials `json:"dryRunDenials,omitempty"`
+
+	// The Operations that may run hooks of the releases. Absent allows all, without approval.
+	// +optional
+	Operations *OperationPolicy `json:"operations,omitempty"`
 }
+
+// OperationPolicy restricts the hooks that Operations run.
+type OperationPolicy struct {
+	// The events whose hooks may be run, such as pre-upgrade. A hook with several events needs one of
+	// them here. Empty or absent allows all.
+	// +kubebuilder:validation:MaxItems=16
+	// +optional
+	Allow []string `json:"allow,omitempty"`
+
+	// Patterns of the names of hooks that may be run, in which * stands for any text. Empty or absent
+	// allows all.
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Names []string `json:"names,omitempty"`
+
+	// Which Operations wait until they are approved. Default Never.
+	// +optional
+	Approval OperationApproval `json:"approval,omitempty"`
+}
+
+// OperationApproval states which Operations need approval.
+//
+// +kubebuilder:validation:Enum=Never;Always
+type OperationApproval string
+
+// The values of OperationApproval.
+const (
+	OperationApprovalNever  OperationApproval = "Never"
+	OperationApprovalAlways OperationApproval = "Always"
+)
 
 // DryRunDenials states what follows if a dry run denies an object for a reason that may depend on
 // other objects.

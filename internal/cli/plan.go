@@ -54,7 +54,6 @@ func planCommand(s *Session) *cobra.Command {
 	})
 }
 
-// plan returns the plan of a release.
 // plan returns the plan of the HelmRelease that an argument names.
 func (c *connection) plan(ctx context.Context, arg string) (*v1alpha1.ReleasePlan, error) {
 	name, err := releaseName(arg)
@@ -103,26 +102,29 @@ func (s *Session) requestPlan(ctx context.Context, c *connection, arg string, ti
 
 func approveCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "approve NAME",
-		Short: "Approve the plan of a release",
+		Use:   "approve NAME|operation/NAME",
+		Short: "Approve the plan of a release, or an Operation",
 		Long: "Shows the ReleasePlan and asks, unless --digest names the plan that was looked at. Then it sets spec.approved to the digest that was shown, " +
-			"and spec.approvedBy to the user of the kubeconfig. The approval counts for this digest only.",
+			"and spec.approvedBy to the user of the kubeconfig. The approval counts for this digest only.\n\n" +
+			"operation/NAME approves the hooks of an Operation that waits for it, likewise by their digest. kubectl pintle hooks shows them.",
 		Example: "  # Look at the plan, and approve it\n" +
 			"  kubectl pintle approve web\n\n" +
 			"  # Approve the plan that was shown before\n" +
 			"  kubectl pintle plan web\n" +
-			"  kubectl pintle approve web --digest sha256:...",
+			"  kubectl pintle approve web --digest sha256:...\n\n" +
+			"  # Approve an Operation\n" +
+			"  kubectl pintle approve operation/web-migrate",
 	}
 	yes := false
-	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before the plan that is shown is approved.")
+	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before what is shown is approved.")
 	confirm := func(plan *v1alpha1.ReleasePlan) error { return s.confirmPlan(plan, yes) }
-	return decideCommand(s, cmd, "approved", confirm, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+	return s.orOperation(&yes, decideCommand(s, cmd, "approved", confirm, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
 		user, err := c.user(ctx)
 		if err != nil {
 			return err
 		}
 		return view.Approve(plan, seen, user)
-	})
+	}))
 }
 
 // user returns the name of the user of the kubeconfig.
@@ -164,10 +166,15 @@ func (s *Session) confirmPlan(plan *v1alpha1.ReleasePlan, yes bool) error {
 	if err := text.Plan(s.Out, view.PlanOf(plan), style); err != nil || yes {
 		return err
 	}
-	_, _ = fmt.Fprint(s.ErrOut, "\nApprove this plan? Type yes: ")
+	return s.confirm("Approve this plan?", plan.Status.Digest)
+}
+
+// confirm returns an error unless the user types yes.
+func (s *Session) confirm(question, digest string) error {
+	_, _ = fmt.Fprintf(s.ErrOut, "\n%s Type yes: ", question)
 	answer, _ := bufio.NewReader(s.In).ReadString('\n')
 	if strings.TrimSpace(answer) != "yes" {
-		return fmt.Errorf("nothing was approved: type yes, or set --yes or --digest %s", plan.Status.Digest)
+		return fmt.Errorf("nothing was approved: type yes, or set --yes or --digest %s", digest)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -106,6 +107,31 @@ func TestApproveErrors(t *testing.T) {
 		if got := w.plan(name); got != (v1alpha1.ReleasePlanSpec{}) {
 			t.Errorf("plan %s is changed: %+v", name, got)
 		}
+	}
+}
+
+// TestApproveOperation: an approval of an Operation names the digest of its hooks and the user, and
+// counts only for what the user has seen.
+func TestApproveOperation(t *testing.T) {
+	w := newWorld(t, "approval.yaml")
+	w.user = "alice"
+	approved := func() opsv1alpha1.OperationSpec {
+		op := &opsv1alpha1.Operation{}
+		if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "finance", Name: "migrate"}, op); err != nil {
+			t.Fatal(err)
+		}
+		return op.Spec
+	}
+	w.in = "no\n"
+	w.golden("approve-operation-errors", "approve operation/migrate -n finance", "approve operation/migrate -n finance --digest sha256:other",
+		"approve operation/done -n finance", "approve operation/missing -n finance", "reject operation/migrate -n finance")
+	if got := approved(); got.Approved != "" {
+		t.Errorf("approved without a yes: %+v", got)
+	}
+	w.in = "yes\n"
+	w.golden("approve-operation", "approve operation/migrate -n finance", "approve op/migrate -n finance --digest sha256:hooks", "approve op/migrate -n finance --yes")
+	if got := approved(); got.Approved != "sha256:hooks" || got.ApprovedBy != "alice" {
+		t.Errorf("approved as %+v", got)
 	}
 }
 

@@ -77,8 +77,9 @@ type Plan struct {
 
 // Step is one Job to run.
 type Step struct {
-	// Hook is the name of the hook.
-	Hook string
+	// Hook is the name of the hook, and Events are its events.
+	Hook   string
+	Events []string
 	// Digest is the digest of its manifest, as sha256:<hex>.
 	Digest string
 	// Job is the Job to create. It is suspended until its UID is recorded.

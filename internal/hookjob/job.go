@@ -98,7 +98,7 @@ func makeStep(in Input, h Hook, index int, selectors []selector) (Step, error) {
 	}
 	// Of Jobs only: a digest of a Secret would confirm a guess of its content.
 	section(section(job, "metadata"), "annotations")[opsv1alpha1.AnnotationHookDigest] = digest(h)
-	return Step{Hook: h.Name, Digest: digest(h), Job: &unstructured.Unstructured{Object: job}, Deadline: deadline}, nil
+	return Step{Hook: h.Name, Events: h.Events, Digest: digest(h), Job: &unstructured.Unstructured{Object: job}, Deadline: deadline}, nil
 }
 
 // wrap returns the spec of a Job for a Pod. It rejects a Pod with restartPolicy Always, which a Job

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/brief"
 )
 
 const (
@@ -29,6 +30,9 @@ const (
 	// which matters more than the logs.
 	logTimeout = 5 * time.Second
 	logRetry   = time.Second
+
+	// maxNamed is how many hooks a message names.
+	maxNamed = 3
 )
 
 // rule is one entry of the policy. apply returns nil if the rule does not apply.
@@ -48,6 +52,7 @@ func rules() []rule {
 		{RuleRunning, running},
 		{RuleInvalid, invalid},
 		{RuleBlocked, blocked},
+		{RuleAwaitApproval, awaitApproval},
 		{RuleAwaitLock, awaitLock},
 		{RuleSetFinalizer, setFinalizer},
 		{RuleAcquireLock, acquireLock},
@@ -291,6 +296,29 @@ func blocked(in Input) *Decision {
 		return &Decision{Action: ReleaseLock{HelmReleases: in.LockedReleases}, Reason: p.Reason, Why: p.Message}
 	}
 	return in.await(*p, pollInterval)
+}
+
+// awaitApproval applies while a policy demands an approval that the hooks do not have. It comes before
+// the lock is taken, so that nothing waits for a person.
+func awaitApproval(in Input) *Decision {
+	if in.prepared() || in.Plan.Approver == "" || in.Spec.Approved == in.Plan.Release.HookDigest {
+		return nil
+	}
+	p := Problem{opsv1alpha1.ReasonAwaitingApproval, fmt.Sprintf("%s demands approval of %s: kubectl pintle approve operation/%s -n %s",
+		in.Plan.Approver, hooksOf(in.Plan.Steps), in.Object.Name, in.Object.Namespace)}
+	if len(in.LockedReleases) > 0 && !in.expired() {
+		return &Decision{Action: ReleaseLock{HelmReleases: in.LockedReleases}, Reason: p.Reason, Why: p.Message}
+	}
+	return in.await(p, 6*pollInterval)
+}
+
+// hooksOf returns the hooks of steps, for messages.
+func hooksOf(steps []Step) string {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Hook)
+	}
+	return "hook " + brief.List(names, maxNamed)
 }
 
 // awaitLock applies while Helm or another Operation uses the release.

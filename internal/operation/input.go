@@ -102,6 +102,8 @@ type Plan struct {
 	Steps   []Step
 	// Missing names required objects that do not exist and cannot be created.
 	Missing []string
+	// Approver is the policy that demands approval of the hooks; empty if none does.
+	Approver string
 	// DryRun is the rejection by the API server of the next Job or one of its companions. It is nil
 	// if there was none, or no dry run was made; see NeedsDryRun.
 	DryRun *Problem
@@ -169,17 +171,18 @@ type Rule string
 
 // The rules, in the order in which they are tried.
 const (
-	RuleTerminal     Rule = "Terminal"
-	RuleCollect      Rule = "Collect"
-	RuleCancelled    Rule = "Cancelled"
-	RuleLost         Rule = "Lost"
-	RuleRunning      Rule = "Running"
-	RuleInvalid      Rule = "Invalid"
-	RuleBlocked      Rule = "Blocked"
-	RuleAwaitLock    Rule = "AwaitLock"
-	RuleSetFinalizer Rule = "SetFinalizer"
-	RuleAcquireLock  Rule = "AcquireLock"
-	RuleStart        Rule = "Start"
+	RuleTerminal      Rule = "Terminal"
+	RuleCollect       Rule = "Collect"
+	RuleCancelled     Rule = "Cancelled"
+	RuleLost          Rule = "Lost"
+	RuleRunning       Rule = "Running"
+	RuleInvalid       Rule = "Invalid"
+	RuleBlocked       Rule = "Blocked"
+	RuleAwaitApproval Rule = "AwaitApproval"
+	RuleAwaitLock     Rule = "AwaitLock"
+	RuleSetFinalizer  Rule = "SetFinalizer"
+	RuleAcquireLock   Rule = "AcquireLock"
+	RuleStart         Rule = "Start"
 )
 
 // Decision is the next action and its reason.

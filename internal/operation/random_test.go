@@ -26,6 +26,7 @@ func events() []string {
 		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile", "reconcile", "reconcile die=before", "reconcile die=status", "reconcile die=half", "run", "run",
 		"action upgrade", "action none", "pending revision 4 is pending-upgrade", "pending none", "other locks", "other unlocks", "other removed",
 		"missing Secret a", "missing none", "dryrun JobRefused", "dryrun none", "obstacle AccessDenied", "obstacle none",
+		"approver ReleasePolicy/ops", "approver none", "approve sha256:3", "approve none",
 		"target unresolved", "target gone", "target deleting", "target ok", "target ok", "refused HookNotFound", "refused none",
 		"job starts", "job starts", "job starts", "job succeeds", "job fails exit=1", "job fails exit=2 pods=live", "job fails reason=DeadlineExceeded pods=gone",
 		"job removed", "job removed pods=live", "job suspended", "job deleting", "collected", "pods end", "lock-removed", "plan steps=2 revision=4", "plan steps=2 revision=3",
@@ -37,7 +38,7 @@ func events() []string {
 // objects behind. The world checks its invariants after each line.
 func playRandom(w *world, lines []string) (played []string, err error) {
 	quiet := []string{
-		"target ok", "action none", "pending none", "other unlocks", "missing none", "dryrun none", "obstacle none", "refused none",
+		"target ok", "action none", "pending none", "other unlocks", "missing none", "dryrun none", "obstacle none", "refused none", "approver none",
 		"collected", "pods end", "run", "job succeeds", "run", "job succeeds", "run", "pods end", "run", "advance 3h", "run", "pods end", "run", "pods end", "run",
 	}
 	for _, line := range append(lines, quiet...) {

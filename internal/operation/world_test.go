@@ -33,7 +33,7 @@ const (
 //	operation [event] [deadline=30s] [ttl=60] [engine=job]
 //	timeout 1h | cancel | delete | advance 10m
 //	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none
-//	dryrun REASON|none | obstacle REASON|none
+//	dryrun REASON|none | obstacle REASON|none | approver POLICY|none | approve DIGEST|none
 //	target ok|unresolved|refused|gone|deleting | action upgrade|none
 //	pending WORDS|none | suspended
 //	other locks|removed|finishes|unlocks | lock-removed
@@ -173,6 +173,11 @@ func (w *world) do(line string) error {
 		w.plan.Made = w.plan.Refused == nil
 	case "dryrun":
 		w.plan.DryRun = problem()
+	case "approver":
+		w.plan.Approver = strings.TrimPrefix(first, "none")
+	case "approve":
+		w.spec.Approved = strings.TrimPrefix(first, "none")
+		w.object.Generation++
 	case "obstacle":
 		w.obstacle = problem()
 	case "target":

@@ -9,5 +9,6 @@
 //	chart.go   Refuse: which policy refuses the chart of a release
 //	select.go  Select: which policies select a release, and what they demand together
 //	assess.go  Demands.Assess: does a plan need approval, and is it denied?
+//	operation.go  Demands.RefuseHooks: which policy refuses the hooks of an Operation
 //	policy.go  Policy, and Demands: what all policies together demand of one release
 package policy

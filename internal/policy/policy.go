@@ -49,6 +49,8 @@ type Demands struct {
 	RefuseDenials bool `json:",omitempty"`
 	// Refusal is the first policy that refuses the chart; nil if none does.
 	Refusal *Refusal `json:",omitempty"`
+	// Operations are the policies that restrict Operations, sorted by name.
+	Operations []OperationRule `json:",omitempty"`
 }
 
 // Freeze is a policy that freezes a release.

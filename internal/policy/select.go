@@ -40,6 +40,9 @@ func Select(policies []Policy, r Release) Demands {
 			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, RollbacksFree: free})
 		}
 		d.RefuseDenials = d.RefuseDenials || p.Spec.DryRunDenials == v1alpha1.DryRunDenialsRefuse
+		if o := p.Spec.Operations; o != nil {
+			d.Operations = append(d.Operations, OperationRule{Policy: p.String(), OperationPolicy: *o})
+		}
 		for _, protection := range p.Spec.Protect {
 			d.Protections = append(d.Protections, Protection{Policy: p.String(), Protection: protection})
 		}
@@ -148,6 +151,13 @@ func (p *Policy) invalid() string {
 	case "", v1alpha1.DryRunDenialsTry, v1alpha1.DryRunDenialsRefuse:
 	default:
 		return fmt.Sprintf("spec.dryRunDenials %q is not supported by this version", s.DryRunDenials)
+	}
+	if s.Operations != nil {
+		switch s.Operations.Approval {
+		case "", v1alpha1.OperationApprovalNever, v1alpha1.OperationApprovalAlways:
+		default:
+			return fmt.Sprintf("spec.operations.approval %q is not supported by this version", s.Operations.Approval)
+		}
 	}
 	for i, protection := range s.Protect {
 		if len(protection.Kinds) == 0 || len(protection.Operations) == 0 {

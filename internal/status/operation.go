@@ -47,6 +47,10 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	if d.Rule == operation.RuleInvalid && len(in.Plan.Hooks) > 0 {
 		s.Hooks = slices.Clone(in.Plan.Hooks)
 	}
+	s.AwaitingApproval = ""
+	if d.Reason == opsv1alpha1.ReasonAwaitingApproval && !d.Phase.Final() {
+		s.AwaitingApproval = in.Plan.Release.HookDigest
+	}
 	if r.Ended = d.Phase.Final(); r.Ended {
 		s.CompletionTime = &now
 	}
@@ -249,7 +253,7 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 // setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
 // failure, because clients of the API read it here.
 func (c *operationConditions) setBlocked(d operation.Decision) {
-	waiting := (d.Rule == operation.RuleBlocked || d.Rule == operation.RuleAwaitLock) && !d.Phase.Final()
+	waiting := slices.Contains([]operation.Rule{operation.RuleBlocked, operation.RuleAwaitApproval, operation.RuleAwaitLock}, d.Rule) && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, blockedMessage(d))
 		return
@@ -264,6 +268,8 @@ func blockedMessage(d operation.Decision) string {
 		return operationMessage(message.OperationRejected, d.Why)
 	case d.Rule == operation.RuleAwaitLock && d.Reason != opsv1alpha1.ReasonTargetNotFound:
 		return operationMessage(message.OperationAwaits, d.Why)
+	case d.Rule == operation.RuleAwaitApproval:
+		return operationMessage(message.OperationUnapproved, d.Why)
 	}
 	return operationMessage(message.OperationBlocked, d.Why)
 }
@@ -344,7 +350,7 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 	case entered(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), entered(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case entered(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
-		if d.Rule == operation.RuleAwaitLock {
+		if d.Rule == operation.RuleAwaitLock || d.Rule == operation.RuleAwaitApproval {
 			return []Event{normal(d.Reason, blockedMessage(d), nil)}
 		}
 		return []Event{warning(d.Reason, blockedMessage(d), nil)}

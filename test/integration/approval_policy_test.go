@@ -5,6 +5,7 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -20,9 +21,11 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	viewrequest "github.com/pintle-dev/pintle/internal/view/request"
 )
 
 // installApprovalPolicy installs the admission policy that is shipped, and waits until the API server
@@ -121,6 +124,32 @@ func TestApprovalPolicy(t *testing.T) {
 	w.refuses(change(lead, "web", renewed), "spec.rejectedBy must be lead-")
 	w.must(change(lead, "web", by("lead")))
 	w.must(change(lead, "web", v1alpha1.ReleasePlanSpec{}))
+
+	operations := rule(opsv1alpha1.Group, []string{"operations"}, []string{"get", "create", "update", "patch"})
+	approveOperations := rule(opsv1alpha1.Group, []string{"operations"}, []string{v1alpha1.VerbApprove})
+	author, approver := w.person("author", operations), w.person("approver", operations, approveOperations)
+	operation := func(approvedBy string) *opsv1alpha1.Operation {
+		op := viewrequest.Hook(w.namespace, "absent", "pre-upgrade", time.Now())
+		op.Name = "op"
+		if approvedBy != "" {
+			op.Spec.Approved, op.Spec.ApprovedBy = "sha256:1", approvedBy+"-"+w.namespace
+		}
+		return op
+	}
+	const noVerbOnOperations = "the verb approve on operations is required"
+	w.refuses(author.Create(t.Context(), operation("author")), noVerbOnOperations)
+	w.must(author.Create(t.Context(), operation("")))
+	t.Cleanup(func() { w.must(client.IgnoreNotFound(suite.client.Delete(context.Background(), operation("")))) })
+	decide := func(as client.Client, approvedBy string) error {
+		op := operation("")
+		before := op.DeepCopy()
+		op.Spec = operation(approvedBy).Spec
+		return as.Patch(t.Context(), op, client.MergeFrom(before))
+	}
+	w.refuses(decide(author, "author"), noVerbOnOperations)
+	w.refuses(decide(author, "approver"), noVerbOnOperations)
+	w.refuses(decide(approver, "author"), "spec.approvedBy must be approver-")
+	w.must(decide(approver, "approver"))
 
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}
 	hr.Spec = helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "absent"}, Interval: metav1.Duration{Duration: time.Hour}, Suspend: true}

@@ -103,6 +103,9 @@ const (
 	// may still be added there.
 	ReasonRecordNotVerified string = "RecordNotVerified"
 
+	// ReasonPolicyRefused means that a policy does not allow the hook.
+	ReasonPolicyRefused string = "PolicyRefused"
+
 	// ReasonTargetDeleted means that the target is being deleted.
 	ReasonTargetDeleted string = "TargetDeleted"
 )
@@ -134,6 +137,13 @@ const (
 
 	// ReasonReleaseHeld means that another Operation holds the lock of the release.
 	ReasonReleaseHeld string = "ReleaseHeld"
+
+	// ReasonPolicyUnavailable means that the policies of the release cannot be read.
+	ReasonPolicyUnavailable string = "PolicyUnavailable"
+
+	// ReasonAwaitingApproval means that a policy demands approval, and that spec.approved is not the
+	// digest in status.awaitingApproval.
+	ReasonAwaitingApproval string = "AwaitingApproval"
 )
 
 // Reasons of progress and results.

@@ -72,6 +72,17 @@ type OperationSpec struct {
 	// Cancels the task. It cannot be set back to false. Default false.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
+
+	// The status.awaitingApproval that is approved, if a policy demands approval. It does not count
+	// for other hooks.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Approved string `json:"approved,omitempty"`
+
+	// The user who approved.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	ApprovedBy string `json:"approvedBy,omitempty"`
 }
 
 // TargetReference references an object in the namespace of the Operation.

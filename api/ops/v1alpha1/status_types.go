@@ -39,6 +39,11 @@ type OperationStatus struct {
 	// +optional
 	Hooks []HookReference `json:"hooks,omitempty"`
 
+	// SHA-256 of the manifests of the hooks that wait for approval, as sha256:<hex>. Empty unless the
+	// Operation waits for it.
+	// +optional
+	AwaitingApproval string `json:"awaitingApproval,omitempty"`
+
 	// The results of the Jobs.
 	// +optional
 	Outputs *Outputs `json:"outputs,omitempty"`

@@ -32,6 +32,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -62,6 +63,11 @@ type Controller struct {
 func (c *Controller) Enqueue(key types.NamespacedName) {
 	c.memory.With(key, func(m *memory) { m.sync.changed = true })
 	c.queue.Enqueue(key)
+}
+
+// Demands returns what policies demand of a HelmRelease, apart from its chart.
+func (c *Controller) Demands(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands {
+	return c.policies.Demands(ctx, hr)
 }
 
 // ClusterReachable restarts the watches in a cluster that answers again.

@@ -23,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // observe reads the state that the decision can depend on. Each step decides whether the next is
@@ -195,7 +196,26 @@ func (o *observer) makePlan(ctx context.Context, rec reconciliation) (reconcilia
 	if err != nil {
 		return rec, err
 	}
+	if rec.in.Plan.Refused, rec.in.Obstacle = o.refused(ctx, rec, plan); rec.in.Plan.Refused != nil || rec.in.Obstacle != nil {
+		return rec, nil
+	}
 	return o.check(ctx, rec, plan)
+}
+
+// refused returns why policies do not allow the hooks of a plan, or why the policies are not known.
+func (o *observer) refused(ctx context.Context, rec reconciliation, plan hookjob.Plan) (refused, obstacle *operation.Problem) {
+	demands := o.policies(ctx, rec.hr)
+	var hooks []policy.Hook
+	for _, s := range plan.Steps {
+		hooks = append(hooks, policy.Hook{Name: s.Hook, Events: s.Events})
+	}
+	if why := demands.RefuseHooks(hooks); why != "" {
+		return &operation.Problem{Reason: opsv1alpha1.ReasonPolicyRefused, Message: why}, nil
+	}
+	if demands.Unavailable != "" {
+		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonPolicyUnavailable, Message: "the policies of the release are not known: " + demands.Unavailable}
+	}
+	return nil, nil
 }
 
 // check returns rec with a plan and with which of its objects exist.
@@ -211,7 +231,7 @@ func (o *observer) check(ctx context.Context, rec reconciliation, plan hookjob.P
 		return rec, err
 	}
 	rec.plan = plan
-	rec.in.Plan = operation.Plan{Made: true, Release: plan.Release}
+	rec.in.Plan = operation.Plan{Made: true, Release: plan.Release, Approver: o.policies(ctx, rec.hr).OperationApprover()}
 	for _, s := range plan.Steps {
 		rec.in.Plan.Steps = append(rec.in.Plan.Steps, operation.Step{Hook: s.Hook, Job: s.Job.GetName(), Digest: s.Digest})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -25,9 +26,11 @@ type observer struct {
 	values       valueReader
 	identities   identities
 	locks        *controller.Locks
-	timeout      time.Duration
-	clusterID    string
-	now          func() time.Time
+	// policies returns what policies demand of a HelmRelease.
+	policies  func(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands
+	timeout   time.Duration
+	clusterID string
+	now       func() time.Time
 	// locked and resumed are the last writes of locks and of Jobs. A Job that is suspended
 	// in a stale cache would count as one that has not run.
 	locked, resumed *writes

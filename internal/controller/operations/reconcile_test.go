@@ -28,12 +28,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/test/controllertest"
 )
@@ -57,6 +59,7 @@ type bench struct {
 	// read, if set, answers for every container instead of log.
 	read     func(options *corev1.PodLogOptions) (string, error)
 	enqueued []types.NamespacedName
+	demands  policy.Demands
 }
 
 func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int, helmv2.Snapshots) (helm.Stored, error) {
@@ -152,12 +155,17 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	locks := controller.NewLocks(b.c, b.c)
 	locks.UseCache()
 	b.r = newReconciler(
-		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, enqueue: func(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }},
+		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, releases: b},
 		controller.Options{Metrics: m, OperationTimeout: time.Hour, Now: benchNow},
 		controller.Shared{Events: make(controllertest.Events, 100), Locks: locks},
 	)
 	return b
 }
+
+// Enqueue and Demands implement Releases.
+func (b *bench) Enqueue(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }
+
+func (b *bench) Demands(context.Context, *helmv2.HelmRelease) policy.Demands { return b.demands }
 
 // next returns the Operation that Helm has to wait for.
 func (b *bench) next() *release.Operation {
@@ -321,6 +329,48 @@ func TestOperationVerifies(t *testing.T) {
 }
 
 func theirs(hr *helmv2.HelmRelease) { hr.Status.History[0].APIVersion = helmv2.SnapshotAPIVersionV2 }
+
+// TestOperationPolicies: policies refuse hooks, hold them until they are approved, and hold them while
+// they are not known.
+func TestOperationPolicies(t *testing.T) {
+	rule := func(spec v1alpha1.OperationPolicy) policy.Demands {
+		return policy.Demands{Operations: []policy.OperationRule{{Policy: "ReleasePolicy/ops", OperationPolicy: spec}}}
+	}
+	for name, tc := range map[string]struct {
+		demands  policy.Demands
+		approved bool
+		phase    opsv1alpha1.OperationPhase
+		reason   string
+	}{
+		"Allowed":     {demands: rule(v1alpha1.OperationPolicy{Allow: []string{"pre-upgrade"}, Names: []string{"mig*"}}), reason: opsv1alpha1.ReasonAccepted},
+		"Refused":     {demands: rule(v1alpha1.OperationPolicy{Allow: []string{"test"}}), phase: opsv1alpha1.PhaseFailed, reason: opsv1alpha1.ReasonPolicyRefused},
+		"NotKnown":    {demands: policy.Demands{Unavailable: "the policies are not listed yet"}, phase: opsv1alpha1.PhasePending, reason: opsv1alpha1.ReasonPolicyUnavailable},
+		"NotApproved": {demands: rule(v1alpha1.OperationPolicy{Approval: v1alpha1.OperationApprovalAlways}), phase: opsv1alpha1.PhasePending, reason: opsv1alpha1.ReasonAwaitingApproval},
+		"Approved":    {demands: rule(v1alpha1.OperationPolicy{Approval: v1alpha1.OperationApprovalAlways}), approved: true, reason: opsv1alpha1.ReasonAccepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.demands = tc.demands
+			b.reconcile()
+			if tc.approved {
+				op := b.operation()
+				op.Spec.Approved = op.Status.AwaitingApproval
+				if err := b.c.Update(t.Context(), op); err != nil || op.Spec.Approved == "" {
+					t.Fatalf("approve %q: %v", op.Spec.Approved, err)
+				}
+			}
+			if tc.reason == opsv1alpha1.ReasonAccepted {
+				b.untilJob()
+				return
+			}
+			b.reconcile()
+			op := b.operation()
+			if op.Status.Phase != tc.phase || !slices.ContainsFunc(op.Status.Conditions, func(c metav1.Condition) bool { return c.Reason == tc.reason }) {
+				t.Errorf("phase %s, want %s with %s: %+v", op.Status.Phase, tc.phase, tc.reason, op.Status.Conditions)
+			}
+		})
+	}
+}
 
 // TestOperationVerifiesWhatIsNew: no Operation fails because the cache is behind.
 func TestOperationVerifiesWhatIsNew(t *testing.T) {

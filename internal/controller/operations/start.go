@@ -14,8 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/optional"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // watchable returns an error if a kind that the controller of Operations watches cannot be
@@ -33,14 +35,20 @@ func watchable(ctx context.Context, live client.Reader, namespace string) error 
 	return nil
 }
 
+// Releases is the controller of HelmReleases.
+type Releases interface {
+	// Enqueue triggers a reconciliation of a HelmRelease.
+	Enqueue(key types.NamespacedName)
+	// Demands returns what policies demand of a HelmRelease.
+	Demands(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands
+}
+
 // Add adds the controller of Operations to a manager. The controller starts when the Starter finds
 // that Operations can be watched.
-//
-// enqueue triggers a reconciliation of a HelmRelease.
-func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*optional.Starter, error) {
+func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, releases Releases) (*optional.Starter, error) {
 	r := newReconciler(parts{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), identities: impersonator{connections: shared.Connections, scheme: mgr.GetScheme()},
-		hooks: o.Helm, values: o.Inputs, enqueue: enqueue,
+		hooks: o.Helm, values: o.Inputs, releases: releases,
 	}, o, shared)
 	start := &optional.Starter{
 		What: "Operations", Log: mgr.GetLogger().WithName("operations"), Signal: optional.NewSignal(),
@@ -66,21 +74,20 @@ type parts struct {
 	live       client.Reader
 	identities identities
 	// hooks reads the hooks of releases, values which of their values are secret.
-	hooks  hookReader
-	values valueReader
-	// enqueue triggers a reconciliation of a HelmRelease.
-	enqueue func(types.NamespacedName)
+	hooks    hookReader
+	values   valueReader
+	releases Releases
 }
 
 func newReconciler(p parts, o controller.Options, shared controller.Shared) *Reconciler {
 	written, locked, resumed := &writes{now: o.Now}, &writes{now: o.Now}, &writes{now: o.Now}
 	observer := &observer{
-		client: p.client, live: p.live, hooks: p.hooks, values: p.values, identities: p.identities, locks: shared.Locks,
+		client: p.client, live: p.live, hooks: p.hooks, values: p.values, identities: p.identities, locks: shared.Locks, policies: p.releases.Demands,
 		timeout: o.OperationTimeout, clusterID: o.ClusterID, now: o.Now, locked: locked, resumed: resumed,
 	}
 	return &Reconciler{
 		client: p.client, events: shared.Events, metrics: o.Metrics, locks: shared.Locks, observer: observer,
 		actor:   &actor{client: p.client, observer: observer, written: written, locked: locked, resumed: resumed},
-		enqueue: p.enqueue, now: o.Now, written: written,
+		enqueue: p.releases.Enqueue, now: o.Now, written: written,
 	}
 }

@@ -40,7 +40,7 @@ func Add(mgr ctrl.Manager, o controller.Options) (*helmrelease.Controller, error
 	if o.Observe != "" {
 		return releases, errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases))
 	}
-	ops, err := operations.Add(mgr, o, shared, releases.Enqueue)
+	ops, err := operations.Add(mgr, o, shared, releases)
 	if err != nil {
 		return nil, err
 	}

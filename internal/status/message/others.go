@@ -12,19 +12,20 @@ import (
 
 // Kinds of messages about Operations and plans.
 const (
-	OperationRejected  Kind = "OperationRejected"
-	OperationBlocked   Kind = "OperationBlocked"
-	OperationAwaits    Kind = "OperationAwaits"
-	OperationTimedOut  Kind = "OperationTimedOut"
-	OperationFailed    Kind = "OperationFailed"
-	OperationLost      Kind = "OperationLost"
-	OperationEnding    Kind = "OperationEnding"
-	PlanFailed         Kind = "PlanFailed"
-	PlanRefused        Kind = "PlanRefused"
-	PlanRejected       Kind = "PlanRejected"
-	PlanAwaitsApproval Kind = "PlanAwaitsApproval"
-	PlanNotApplied     Kind = "PlanNotApplied"
-	PlanActionFailed   Kind = "PlanActionFailed"
+	OperationRejected   Kind = "OperationRejected"
+	OperationBlocked    Kind = "OperationBlocked"
+	OperationAwaits     Kind = "OperationAwaits"
+	OperationUnapproved Kind = "OperationUnapproved"
+	OperationTimedOut   Kind = "OperationTimedOut"
+	OperationFailed     Kind = "OperationFailed"
+	OperationLost       Kind = "OperationLost"
+	OperationEnding     Kind = "OperationEnding"
+	PlanFailed          Kind = "PlanFailed"
+	PlanRefused         Kind = "PlanRefused"
+	PlanRejected        Kind = "PlanRejected"
+	PlanAwaitsApproval  Kind = "PlanAwaitsApproval"
+	PlanNotApplied      Kind = "PlanNotApplied"
+	PlanActionFailed    Kind = "PlanActionFailed"
 )
 
 // rejections are the reasons of Operations that cannot be carried out.
@@ -34,7 +35,7 @@ func rejections() []string {
 		opsv1alpha1.ReasonRevisionNotFound, opsv1alpha1.ReasonEventMismatch, opsv1alpha1.ReasonHookNotSupported,
 		opsv1alpha1.ReasonHookAmbiguous, opsv1alpha1.ReasonNamespaceMismatch, opsv1alpha1.ReasonTargetNotSupported,
 		opsv1alpha1.ReasonReleaseChanged, opsv1alpha1.ReasonRecordNotVerified, opsv1alpha1.ReasonTargetDeleted,
-		opsv1alpha1.ReasonJobNameTaken,
+		opsv1alpha1.ReasonJobNameTaken, opsv1alpha1.ReasonPolicyRefused,
 	}
 }
 
@@ -43,7 +44,7 @@ func faults() []string {
 	return []string{
 		opsv1alpha1.ReasonTargetNotFound, opsv1alpha1.ReasonTargetAmbiguous, opsv1alpha1.ReasonMissingDependencies,
 		opsv1alpha1.ReasonJobRefused, opsv1alpha1.ReasonAccessDenied, opsv1alpha1.ReasonStorageError,
-		opsv1alpha1.ReasonRecordNotVerified,
+		opsv1alpha1.ReasonRecordNotVerified, opsv1alpha1.ReasonPolicyUnavailable,
 	}
 }
 
@@ -63,7 +64,9 @@ func operations() []Row {
 		about(OperationBlocked, false, "No further Job was created, and Helm may act on the release",
 			"The Operation goes on when the obstacle is gone, or fails at its deadline", faults()...),
 		about(OperationAwaits, true, "No further Job was created", "The Operation goes on when the release is free, or fails at its deadline", busy()...),
-		about(OperationTimedOut, false, "No further Job was created", another, slices.Concat(faults(), busy())...),
+		about(OperationUnapproved, true, "No further Job was created", "The Operation goes on when it is approved, or fails at its deadline",
+			opsv1alpha1.ReasonAwaitingApproval),
+		about(OperationTimedOut, false, "No further Job was created", another, slices.Concat(faults(), busy(), []string{opsv1alpha1.ReasonAwaitingApproval})...),
 		about(OperationFailed, false, "The release was not changed", "The logs are in status.outputs. "+another, opsv1alpha1.ReasonHelmHookJobFailed),
 		about(OperationLost, false, "No further Job was created", another, opsv1alpha1.ReasonJobLost),
 		about(OperationEnding, true, "Jobs that have ended stay", "The Operation ends when the Pods have ended", opsv1alpha1.ReasonCancelling),
