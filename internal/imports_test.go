@@ -90,7 +90,7 @@ func pure() map[string][]string {
 		"cli/text": {"k8s.io/apimachinery/pkg/util/duration", "sigs.k8s.io/yaml"},
 		// A version of an artifact in a registry is a tag, and a range is not.
 		"helmchart": {"github.com/Masterminds/semver/v3", "k8s.io/apiextensions-apiserver/pkg/apis", "k8s.io/apimachinery/pkg"},
-		"policy":    {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
+		"policy":    {"github.com/robfig/cron/v3", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
 		// kstatus has Flux's rules of readiness.
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		"redaction": {},
@@ -165,7 +165,7 @@ func within(path string, packages ...string) bool {
 
 // reach returns a chain of imports from a package to one of the targets, nil if there is
 // none. Libraries of API types end a chain: they link a logger and an HTTP client that the
-// package does not use.
+// package does not use. So does the library for cron, of which only the parser is used.
 func reach(all map[string]pkg, from string, targets ...string) []string {
 	seen := map[string]bool{from: true}
 	for queue := [][]string{{from}}; len(queue) > 0; queue = queue[1:] {
@@ -175,7 +175,7 @@ func reach(all map[string]pkg, from string, targets ...string) []string {
 			case within(next, targets...):
 				return append(slices.Clone(chain), next)
 			case seen[next] || all[next].Standard,
-				within(next, "k8s.io/apimachinery", "k8s.io/api", "k8s.io/apiextensions-apiserver/pkg/apis"):
+				within(next, "k8s.io/apimachinery", "k8s.io/api", "k8s.io/apiextensions-apiserver/pkg/apis", "github.com/robfig/cron"):
 				continue
 			}
 			seen[next] = true

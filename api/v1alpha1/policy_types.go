@@ -90,7 +90,15 @@ type ReleasePolicySpec struct {
 	// +optional
 	Freeze string `json:"freeze,omitempty"`
 
-	// Which rollbacks on request wait for approval, and for the end of a freeze. Default Held.
+	// When the releases may be installed, upgraded, uninstalled or rolled back on request. Within a
+	// window with effect Deny, and outside of all windows with effect Allow, if there are any, they
+	// wait. Empty or absent allows each time.
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	Windows []Window `json:"windows,omitempty"`
+
+	// Which rollbacks on request wait for approval, and for the end of a freeze or a window. Default
+	// Held.
 	// +optional
 	Rollbacks Rollbacks `json:"rollbacks,omitempty"`
 
@@ -112,6 +120,40 @@ type ReleasePolicySpec struct {
 	// +optional
 	Operations *OperationPolicy `json:"operations,omitempty"`
 }
+
+// Window is a repeated span of time.
+type Window struct {
+	// Whether changes are allowed in the window, or denied.
+	// +required
+	Effect WindowEffect `json:"effect"`
+
+	// When the window opens, in the five fields of cron: minute, hour, day of the month, month, day of
+	// the week.
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	Schedule string `json:"schedule"`
+
+	// How long it stays open, such as 64h. At least a minute, at most 8784h.
+	// +required
+	Duration metav1.Duration `json:"duration"`
+
+	// The time zone of the schedule, by its name in the IANA database. Default UTC.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// WindowEffect states what a window does.
+//
+// +kubebuilder:validation:Enum=Allow;Deny
+type WindowEffect string
+
+// The values of WindowEffect.
+const (
+	WindowAllow WindowEffect = "Allow"
+	WindowDeny  WindowEffect = "Deny"
+)
 
 // OperationPolicy restricts the hooks that Operations run.
 type OperationPolicy struct {

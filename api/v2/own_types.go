@@ -151,6 +151,9 @@ const (
 	// ReasonFrozen means that a policy freezes the release, and an action waits. Of Ready.
 	ReasonFrozen string = "Frozen"
 
+	// ReasonAwaitingWindow means that an action waits until the windows of a policy open. Of Ready.
+	ReasonAwaitingWindow string = "AwaitingWindow"
+
 	// ReasonAwaitingApproval means that an action waits until its plan is approved. Of Ready.
 	ReasonAwaitingApproval string = "AwaitingApproval"
 

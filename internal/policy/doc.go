@@ -10,5 +10,6 @@
 //	select.go  Select: which policies select a release, and what they demand together
 //	assess.go  Demands.Assess: does a plan need approval, and is it denied?
 //	operation.go  Demands.RefuseHooks: which policy refuses the hooks of an Operation
+//	window.go  closed: are the windows of a policy closed, and when do they open?
 //	policy.go  Policy, and Demands: what all policies together demand of one release
 package policy

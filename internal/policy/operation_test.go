@@ -5,6 +5,7 @@ package policy
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
@@ -35,7 +36,7 @@ func TestRefuseHooks(t *testing.T) {
 		"EachPolicy":     {[]Policy{rule("a", []string{"pre-upgrade"}, nil), rule("b", nil, []string{"*-migrate", "seed"})}, []Hook{backup}, names},
 		"OtherRelease":   {[]Policy{func() Policy { p := rule("a", []string{"test"}, nil); p.Namespace = "other"; return p }()}, []Hook{migrate}, ""},
 	} {
-		if got := Select(tc.policies, web()).RefuseHooks(tc.hooks); got != tc.want {
+		if got := Select(tc.policies, web(), time.Time{}).RefuseHooks(tc.hooks); got != tc.want {
 			t.Errorf("%s: refused as %q, want %q", name, got, tc.want)
 		}
 	}
@@ -50,12 +51,12 @@ func TestOperationApprover(t *testing.T) {
 	}
 	never, always, unknown := demanding("a", v1alpha1.OperationApprovalNever), demanding("b", v1alpha1.OperationApprovalAlways), demanding("c", "Sometimes")
 	for want, policies := range map[string][]Policy{"": {never}, "ReleasePolicy/b": {never, always}} {
-		if got := Select(policies, web()).OperationApprover(); got != want {
+		if got := Select(policies, web(), time.Time{}).OperationApprover(); got != want {
 			t.Errorf("%s demands approval, want %q", got, want)
 		}
 	}
 	const want = `ReleasePolicy/c: spec.operations.approval "Sometimes" is not supported by this version`
-	if d := Select([]Policy{unknown}, web()); d.Unavailable != want {
+	if d := Select([]Policy{unknown}, web(), time.Time{}); d.Unavailable != want {
 		t.Errorf("unavailable as %q, want %q", d.Unavailable, want)
 	}
 }

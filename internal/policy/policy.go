@@ -41,6 +41,8 @@ type Demands struct {
 	Unavailable string `json:",omitempty"`
 	// Freezes are the policies that freeze the release, sorted by name.
 	Freezes []Freeze `json:",omitempty"`
+	// Closures are the policies whose windows are closed, sorted by name.
+	Closures []Closure `json:",omitempty"`
 	// Approvals are the policies that demand approval, the strictest first.
 	Approvals []Approval `json:",omitempty"`
 	// Protections are the protections of objects, in the order of their policies.
@@ -97,6 +99,11 @@ func (d Demands) OnRollback() Demands {
 			held.Freezes = append(held.Freezes, f)
 		}
 	}
+	for _, c := range d.Closures {
+		if !c.RollbacksFree {
+			held.Closures = append(held.Closures, c)
+		}
+	}
 	for _, a := range d.Approvals {
 		if !a.RollbacksFree {
 			held.Approvals = append(held.Approvals, a)
@@ -110,5 +117,8 @@ func (d Demands) MayHold() bool {
 	return d.Unavailable != "" || len(d.Freezes) > 0 || d.Refusal != nil || d.NeedPlan()
 }
 
-// NeedPlan reports whether the changes of an action must be known to decide about it.
-func (d Demands) NeedPlan() bool { return len(d.Approvals) > 0 || len(d.Protections) > 0 }
+// NeedPlan reports whether the changes of an action must be known: to decide about it, or for people
+// while it waits for a window.
+func (d Demands) NeedPlan() bool {
+	return len(d.Approvals) > 0 || len(d.Protections) > 0 || len(d.Closures) > 0
+}

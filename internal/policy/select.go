@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,16 +26,19 @@ type Release struct {
 	NamespaceUnread string
 }
 
-// Select returns the demands of all policies that select the release, without a refusal of its
-// chart. A policy that cannot be evaluated makes the policies unavailable to the releases that it
+// Select returns the demands of all policies that select the release at a time, without a refusal of
+// its chart. A policy that cannot be evaluated makes the policies unavailable to the releases that it
 // may select: what it was meant to prevent is not known. The order of the policies does not matter.
-func Select(policies []Policy, r Release) Demands {
+func Select(policies []Policy, r Release, now time.Time) Demands {
 	d, selected := choose(policies, r)
 	for i := range selected {
 		p := &selected[i]
 		free := p.Spec.Rollbacks == v1alpha1.RollbacksFree
 		if p.Spec.Freeze != "" {
 			d.Freezes = append(d.Freezes, Freeze{Policy: p.String(), Why: p.Spec.Freeze, RollbacksFree: free})
+		}
+		if opens, is := closed(p.Spec.Windows, now); is {
+			d.Closures = append(d.Closures, Closure{Policy: p.String(), Opens: opens, RollbacksFree: free})
 		}
 		if of := p.Spec.Approval; of == v1alpha1.ApprovalAlways || of == v1alpha1.ApprovalDestructive {
 			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, RollbacksFree: free})
@@ -151,6 +155,11 @@ func (p *Policy) invalid() string {
 	case "", v1alpha1.DryRunDenialsTry, v1alpha1.DryRunDenialsRefuse:
 	default:
 		return fmt.Sprintf("spec.dryRunDenials %q is not supported by this version", s.DryRunDenials)
+	}
+	for i, w := range s.Windows {
+		if _, err := parseWindow(w); err != nil {
+			return fmt.Sprintf("spec.windows[%d]: %v", i, err)
+		}
 	}
 	if s.Operations != nil {
 		switch s.Operations.Approval {

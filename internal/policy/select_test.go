@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -80,7 +81,7 @@ func TestSelects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := Select([]Policy{tc.policy}, tc.release)
+			d := Select([]Policy{tc.policy}, tc.release, time.Time{})
 			if selected := len(d.Freezes) > 0; selected != tc.selected {
 				t.Errorf("selected: %v, want %v: %+v", selected, tc.selected, d)
 			}
@@ -102,7 +103,7 @@ func TestStrictest(t *testing.T) {
 	}}
 	always := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "z", Spec: v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalAlways}}
 	cluster := Policy{Kind: "ClusterReleasePolicy", Name: "c", Spec: v1alpha1.ReleasePolicySpec{Freeze: "one"}}
-	got := Select([]Policy{never, destructive, always, cluster}, web())
+	got := Select([]Policy{never, destructive, always, cluster}, web(), time.Time{})
 	want := Demands{
 		Freezes:     []Freeze{{Policy: "ClusterReleasePolicy/c", Why: "one"}, {Policy: "ReleasePolicy/a", Why: "two", RollbacksFree: true}},
 		Approvals:   []Approval{{Policy: "ReleasePolicy/z", Of: v1alpha1.ApprovalAlways}, {Policy: "ReleasePolicy/a", Of: v1alpha1.ApprovalDestructive, RollbacksFree: true}},
@@ -191,16 +192,16 @@ func FuzzSelect(f *testing.F) {
 			}
 			names[key] = true
 		}
-		want, refusal := Select(all, r), Refuse(all, r, c)
+		want, refusal := Select(all, r, time.Time{}), Refuse(all, r, c)
 		shuffled := append([]Policy(nil), all...)
 		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if got := Select(shuffled, r); !reflect.DeepEqual(got, want) {
+		if got := Select(shuffled, r, time.Time{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("in another order: %+v, want %+v", got, want)
 		}
 		if got := Refuse(shuffled, r, c); !reflect.DeepEqual(got, refusal) {
 			t.Errorf("in another order: %+v, want %+v", got, refusal)
 		}
-		if why := weaker(want, Select(all[1:], r)); why != "" {
+		if why := weaker(want, Select(all[1:], r, time.Time{})); why != "" {
 			t.Errorf("%s is weaker with one more policy: %s", policies, why)
 		}
 		if fewer := Refuse(all[1:], r, c); fewer != nil && refusal == nil {

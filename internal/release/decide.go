@@ -48,6 +48,7 @@ const (
 	RulePolicyUnavailable Rule = "PolicyUnavailable"
 	RulePolicyRefused     Rule = "PolicyRefused"
 	RuleFrozen            Rule = "Frozen"
+	RuleAwaitingWindow    Rule = "AwaitingWindow"
 	RuleAwaitingApproval  Rule = "AwaitingApproval"
 )
 

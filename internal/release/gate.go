@@ -48,6 +48,7 @@ func gates() []gate {
 		{RulePolicyUnavailable, policyUnavailable},
 		{RulePolicyRefused, policyRefused},
 		{RuleFrozen, frozen},
+		{RuleAwaitingWindow, awaitWindow},
 		{RuleAwaitingApproval, awaitApproval},
 	}
 }
@@ -229,6 +230,37 @@ func frozen(in Input, d Decision) *Decision {
 	return &Decision{
 		Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonFrozen},
 		Why:    fmt.Sprintf("%s freezes the release: %s%s; the '%s' action waits", first.Policy, first.Why, others, Name(d.Action)),
+	}
+}
+
+// awaitWindow holds actions while the windows of a policy are closed. Meanwhile there is a plan, so that
+// people see what comes.
+func awaitWindow(in Input, d Decision) *Decision {
+	closures := in.Desired.Demands.Closures
+	if len(closures) == 0 {
+		return nil
+	}
+	if in.Observed.Plan == nil {
+		return &Decision{Action: ComputePlan{Of: d.HelmAction()}, Why: fmt.Sprintf("the '%s' action waits for a window", Name(d.Action))}
+	}
+	// The last one that opens decides.
+	last := closures[0]
+	for _, c := range closures[1:] {
+		if !last.Opens.IsZero() && (c.Opens.IsZero() || c.Opens.After(last.Opens)) {
+			last = c
+		}
+	}
+	if last.Opens.IsZero() {
+		return &Decision{
+			Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonAwaitingWindow},
+			Why:    fmt.Sprintf("%s has no window that opens; the '%s' action waits", last.Policy, Name(d.Action)),
+		}
+	}
+	// Clocks may be set: look at least as often as without a window.
+	after := min(last.Opens.Sub(in.Now), in.Desired.Policy.Interval)
+	return &Decision{
+		Action: Wait{After: after, Gate: helmv2.ReasonAwaitingWindow},
+		Why:    fmt.Sprintf("%s opens its window at %s; the '%s' action waits", last.Policy, last.Opens.UTC().Format(time.RFC3339), Name(d.Action)),
 	}
 }
 

@@ -5,6 +5,7 @@ package release
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -46,6 +47,9 @@ func TestComputePlan(t *testing.T) {
 			demanded(in)
 			in.Desired.Demands.Freezes = []policy.Freeze{{Policy: "ReleasePolicy/production", Why: "holidays"}}
 		}, RuleFrozen, nil, RuleFrozen},
+		"Closed": {func(in *Input) {
+			in.Desired.Demands.Closures = []policy.Closure{{Policy: "ReleasePolicy/nights", Opens: time.Unix(1000, 0)}}
+		}, RuleAwaitingWindow, ComputePlan{Of: Upgrade{}}, RuleAwaitingWindow},
 		"Drifted": {func(in *Input) {
 			demanded(in)
 			in.Desired.Policy.Drift = helmv2.DriftDetectionEnabled

@@ -46,7 +46,7 @@ func waitOf(reason string) Wait {
 	switch reason {
 	case helmv2.ReasonAwaitingApproval:
 		return WaitForApproval
-	case helmv2.ReasonFrozen:
+	case helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow:
 		return WaitForFreeze
 	case helmv2.ReasonDependencyNotReady:
 		return WaitForDependency

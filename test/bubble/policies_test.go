@@ -73,6 +73,36 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
+// TestWindow: an upgrade waits for a window, with its plan and the time, and starts when the window
+// opens. An upgrade that runs when it closes finishes, and drift is corrected meanwhile.
+func TestWindow(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.start()
+		w.publish("app", "1.0.0", w.note("1.0.0"))
+		hr := w.release("app", "one")
+		w.untilReady(hr)
+		opens := time.Now().UTC().Truncate(24 * time.Hour).Add(2 * time.Hour)
+		w.policy("nights", v1alpha1.ReleasePolicySpec{Windows: []v1alpha1.Window{
+			{Effect: v1alpha1.WindowAllow, Schedule: "0 2 * * *", Duration: metav1.Duration{Duration: time.Hour}},
+		}})
+		w.settle()
+		w.says(hr, "two")
+		w.untilHeld(hr, helmv2.ReasonAwaitingWindow, "ReleasePolicy/nights opens its window at "+opens.Format(time.RFC3339), "'upgrade' action waits")
+		plan := &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: hr.Name}}
+		if w.read(plan); plan.Status.Digest == "" {
+			t.Error("no plan says what waits")
+		}
+		w.untilMessage("app", "two")
+		if late := time.Since(opens); late < 0 || late > time.Second {
+			t.Errorf("it is upgraded %s after the window opens", late)
+		}
+		w.untilReady(hr)
+		time.Sleep(time.Until(opens.Add(time.Hour)))
+		w.says(hr, "three")
+		w.untilHeld(hr, helmv2.ReasonAwaitingWindow, "opens its window at "+opens.Add(24*time.Hour).Format(time.RFC3339))
+	})
+}
+
 // TestPolicySelects: labels and the namespace select. A change of a policy's selector applies at once.
 // A policy that cannot be evaluated holds the releases that it may select.
 func TestPolicySelects(t *testing.T) {

@@ -62,6 +62,7 @@ func TestChange(t *testing.T) {
 		"Dependency":      {message.HelmRelease, sound, "Ready=False/DependencyNotReady:wait", ""},
 		"Source":          {message.HelmRelease, sound, "Ready=False/SourceNotReady:wait", ""},
 		"Frozen":          {message.HelmRelease, sound, "Ready=Unknown/Frozen:wait", ""},
+		"Window":          {message.HelmRelease, sound, "Ready=Unknown/AwaitingWindow:wait", ""},
 		"NoPolicies":      {message.HelmRelease, sound, "Ready=Unknown/PolicyUnavailable:forbidden", "problem PolicyUnavailable forbidden"},
 		"AwaitsTests":     {message.HelmRelease, sound, "Ready=Unknown/AwaitingTests:wait", ""},
 		"DriftUnknown":    {message.HelmRelease, sound, sound + "|Drifted=Unknown/StateError:forbidden", "problem StateError forbidden"},

@@ -36,6 +36,7 @@ const (
 	PolicyRefused     Kind = "PolicyRefused"
 	PolicyUnavailable Kind = "PolicyUnavailable"
 	Frozen            Kind = "Frozen"
+	AwaitingWindow    Kind = "AwaitingWindow"
 	AwaitingApproval  Kind = "AwaitingApproval"
 	ChangeRefused     Kind = "ChangeRefused"
 	ChangeRejected    Kind = "ChangeRejected"
@@ -142,6 +143,7 @@ func waits() []Row {
 	const progressing = helmv2.ReasonProgressing
 	return []Row{
 		wait(Frozen, "{cause}", "The installed release stays", "The action runs when the policy allows it", helmv2.ReasonFrozen),
+		wait(AwaitingWindow, "{cause}", "The installed release stays", "The action runs when the window opens", helmv2.ReasonAwaitingWindow),
 		wait(AwaitingApproval, "{cause}", "The installed release stays",
 			"Approve or reject the plan", helmv2.ReasonAwaitingApproval),
 		wait(ChangeRefused, "{cause}", "The installed release stays",

@@ -36,7 +36,7 @@ func (r *Reader) Demands(ctx context.Context, hr *helmv2.HelmRelease) policy.Dem
 	all := r.policies(hr.Namespace)
 	var d policy.Demands
 	if len(all) > 0 {
-		d = policy.Select(all, r.release(ctx, hr, all))
+		d = policy.Select(all, r.release(ctx, hr, all), r.facts.now())
 	}
 	if why := cmp.Or(r.namespaced.Unknown(), r.cluster.Unknown()); why != "" {
 		d.Unavailable = why
