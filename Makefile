@@ -142,6 +142,7 @@ test-neighbours: cluster-build build neighbours-build ## Test with Flux's other 
 
 neighbours-build:
 	@hack/neighbours.sh '$(BIN)/neighbours'
+	@hack/faulty.sh '$(BIN)/neighbours/pintle-faulty'
 
 # Like KUBECONFIG, its variables are read from the command line only.
 bench: build cluster-build load-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all|page] [CHECK=1] [JSON=FILE] ...

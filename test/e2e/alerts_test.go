@@ -47,12 +47,18 @@ func TestAlerts(t *testing.T) {
 	// A variant has the arguments of the controller that runs.
 	offline := env.Variant("--http-retry=0").In("SOURCE_CONTROLLER_LOCALHOST=127.0.0.1:1")
 	posting, elected, plain := env.Variant("--events-addr="+refuses.URL+"/"), env.Variant("--enable-leader-election"), env.Variant()
+	server := a.startBusyServer()
+	// It has one slot, and memory for one process for charts.
+	busy := env.Variant("--concurrent=1").In("KUBECONFIG="+server.kubeconfig, "GOMEMLIMIT=700MiB")
 
 	a.releases()
 	a.failures()
 	a.downloads(offline)
 	a.notifications(posting)
 	a.workers(plain)
+	a.longRendering(busy)
+	a.longAction(server)
+	a.panics(env.OtherController(neighbour(t, "pintle-faulty")))
 	a.leader(elected)
 	a.outage(plain)
 
@@ -180,6 +186,23 @@ func (a *causes) workers(plain *harness.Controller) {
 	a.played("PintleWorkersDoNotStart", "", 6*time.Minute, before, now)
 }
 
+// panics: a reconciliation of a controller with a defect, see hack/faulty.sh. Others go on.
+func (a *causes) panics(faulty *harness.Controller) {
+	a.Helper()
+	handOver(a.Context(), a.T, faulty)
+	const panics = "controller_runtime_reconcile_panics_total"
+	before := a.until(func(m harness.Metrics) bool {
+		_, started := m.By(panics, "controller")["helmrelease"]
+		return started
+	})
+	a.Create(a.fickleRelease("panics", nil))
+	now := a.until(metric(panics, `controller="helmrelease"`))
+	beside := a.fickleRelease("beside", nil)
+	a.Create(beside)
+	a.UntilRevision(beside, 1)
+	a.played("PintlePanics", "", time.Minute, before, now)
+}
+
 // leader: another process holds the Lease.
 func (a *causes) leader(elected *harness.Controller) {
 	a.Helper()
@@ -300,8 +323,8 @@ type alertLabels struct {
 const calm = 20
 
 // played adds a test: an alert does not fire with the metrics before its cause, and fires once with
-// those after it, when they have stayed for some time. The alert is about a release, or if name is
-// empty about the controller.
+// those after it, when they have stayed for some time. A reconciliation that runs still runs then.
+// The alert is about a release, or if name is empty about the controller.
 func (a *causes) played(alert, name string, after time.Duration, before, now scrape) {
 	a.add(alert, name, after, before, now, false)
 }
@@ -337,6 +360,8 @@ func (a *causes) add(alert, name string, after time.Duration, before, now scrape
 			text = fmt.Sprintf("%fx%d ", from, calm)
 		}
 		switch {
+		case is && to > 0 && strings.HasPrefix(series, "workqueue_longest_running_processor_seconds{"):
+			text += fmt.Sprintf("%f+60x%d", to, minutes)
 		case is && grows:
 			text += fmt.Sprintf("%f%+fx%d", to, to-from, minutes)
 		case is:
