@@ -5,8 +5,12 @@ package helmchart
 
 import (
 	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // Manages reports whether a HelmChart is to be reconciled: it names a chart, and its annotations name
@@ -50,4 +54,10 @@ func ReferencedSecrets(c *cattlev1.HelmChart, config *cattlev1.HelmChartConfig) 
 		}
 	}
 	return all
+}
+
+// IsMade reports whether a HelmRelease was made for a HelmChart.
+func IsMade(hr *helmv2.HelmRelease) bool {
+	o := metav1.GetControllerOfNoCopy(hr)
+	return o != nil && o.Kind == cattlev1.HelmChartKind && strings.HasPrefix(o.APIVersion, cattlev1.Group+"/")
 }

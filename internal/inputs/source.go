@@ -15,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helmchart"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -122,6 +123,10 @@ func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src sou
 // and its digest do not belong together, or a HelmChart has a digest.
 func (r *Resolver) keepVersion(ctx context.Context, hr *helmv2.HelmRelease, c release.Chart, id chart.Identity) (release.Chart, error) {
 	last, attempted := release.Latest(hr.Status.History), hr.Status.LastAttemptedRevisionDigest
+	if keepsTakenOver(hr, c, id) {
+		c.Version = id.Version
+		return c, nil
+	}
 	if !hr.HasChartTemplate() || last == nil || last.ChartName != id.Name || last.ChartVersion == c.Version {
 		return c, nil
 	}
@@ -146,6 +151,16 @@ func (r *Resolver) keepVersion(ctx context.Context, hr *helmv2.HelmRelease, c re
 		return kept, nil
 	}
 	return c, nil
+}
+
+// keepsTakenOver reports whether the newest revision of a release that was made for a HelmChart of k3s
+// has the chart, without its digest in the version. k3s records no digest. Afterwards status has the
+// version and the digest, which do not belong together: another digest is a change.
+func keepsTakenOver(hr *helmv2.HelmRelease, c release.Chart, id chart.Identity) bool {
+	last, attempted := release.Latest(hr.Status.History), hr.Status.LastAttemptedRevisionDigest
+	return !hr.HasChartTemplate() && c.OCIDigest != "" && last != nil &&
+		last.ChartName == id.Name && last.ChartVersion == id.Version && hr.Status.LastAttemptedRevision == id.Version &&
+		(attempted == "" || attempted == c.OCIDigest) && helmchart.IsMade(hr)
 }
 
 // formerChart returns the identity of the chart of the source that was made for hr before spec.chart

@@ -191,6 +191,8 @@ type Revision struct {
 	TestRequest string
 	// SourceRevision is the revision of the source that the chart came from; empty if unknown.
 	SourceRevision string
+	// ConfigHash is the label that k3s' helm-controller has set; empty if there is none.
+	ConfigHash string
 	// HelmControllerDigest is the digest that helm-controller computes over the stored record, with
 	// the status of its snapshot if the revision was superseded since; empty if it cannot be computed.
 	HelmControllerDigest string

@@ -117,10 +117,12 @@ func helmChartEvents(in HelmChartInput, now cattlev1.HelmChartStatus) []Event {
 }
 
 // TakenOver returns the status of a HelmRelease whose release another controller has made, with the
-// newest revision and its objects. A nil list of objects is not known.
+// newest revision and its objects. A nil list of objects is not known. Without a digest, the version
+// of a chart from a registry is kept.
 func TakenOver(recorded helmv2.HelmReleaseStatus, storageNamespace string, newest release.Revision, objects []release.Object) helmv2.HelmReleaseStatus {
 	s := *recorded.DeepCopy()
 	s.History, s.StorageNamespace = helmv2.Snapshots{snapshot(newest)}, storageNamespace
+	s.LastAttemptedRevision, s.LastAttemptedRevisionDigest = newest.ChartVersion, ""
 	if objects != nil {
 		s.Inventory = inventory(objects)
 	}

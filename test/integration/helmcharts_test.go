@@ -45,8 +45,12 @@ func (w *world) helmChart(key client.ObjectKey) (*sourcev1.HelmChart, bool) {
 // fill sets the status of a HelmChart like source-controller.
 func (w *world) fill(key client.ObjectKey, version string) {
 	w.t.Helper()
-	archive := configMapChart(w.t, version)
-	path := "/note-" + version + ".tgz"
+	w.fillWith(key, version, configMapChart(w.t, version))
+}
+
+func (w *world) fillWith(key client.ObjectKey, version string, archive []byte) {
+	w.t.Helper()
+	path := "/" + key.Name + "-" + version + ".tgz"
 	w.mu.Lock()
 	w.artifacts[path] = archive
 	w.mu.Unlock()

@@ -4,7 +4,6 @@
 package integration
 
 import (
-	"bytes"
 	"encoding/base64"
 	"net/http"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"helm.sh/helm/v3/pkg/action"
-	"helm.sh/helm/v3/pkg/chart/loader"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -425,39 +423,5 @@ func TestK3sReinstall(t *testing.T) {
 		})
 		w.untilChart(c, cattlev1.ConditionReady, metav1.ConditionTrue, "")
 		w.until(hr, "no reinstall", func(hr *helmv2.HelmRelease) bool { return hr.Spec.Install.Remediation == nil })
-	}
-}
-
-// TestK3sTakeover: a release that k3s' controller has made is taken over and handed back without a new
-// revision. Another release of the same name is upgraded.
-func TestK3sTakeover(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for name, labels := range map[string]map[string]string{"theirs": {cattlev1.LabelConfigHash: "ABCDEF"}, "other": nil} {
-		w.account("helm-"+name, "configmaps", "secrets")
-		install := action.NewInstall(w.helmByHand())
-		install.ReleaseName, install.Namespace, install.Labels = name, w.namespace, labels
-		loaded, err := loader.LoadArchive(bytes.NewReader(configMapChart(t, "1.0.0")))
-		w.must(err)
-		_, err = install.Run(loaded, map[string]any{"message": "hello", "a": map[string]any{"b": int64(7), "c": "7", "list": []any{1.5, true}}})
-		w.must(err)
-		c := w.k3sChart(name, repoSpec+"valuesContent: \"message: hello\\na: {list: [1.5, true]}\"\nset: {a.b: 7, a.c: \"7\"}")
-		hr := w.madeFor(c)
-		w.fillFor(hr, "1.0.0")
-		if name == "other" {
-			w.untilRevision(hr, 2)
-			continue
-		}
-		w.untilRevision(hr, 1)
-		if hr.Spec.Suspend || hr.Status.Inventory == nil {
-			t.Errorf("spec %+v, inventory %+v", hr.Spec, hr.Status.Inventory)
-		}
-		before := w.stored(name)
-		w.editChart(c, func(c *cattlev1.HelmChart) { c.Annotations[cattlev1.AnnotationManagedBy] = "helm-controller" })
-		w.untilGone(hr)
-		after := w.stored(name)
-		if len(before) != 1 || len(after) != 1 || before[0].ResourceVersion != after[0].ResourceVersion || after[0].Labels[cattlev1.LabelConfigHash] != "ABCDEF" {
-			t.Errorf("%d records became %d", len(before), len(after))
-		}
 	}
 }

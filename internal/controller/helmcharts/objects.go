@@ -56,6 +56,9 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 	if err != nil {
 		return nil, err
 	}
+	if err := r.keepNoLonger(ctx, made); err != nil {
+		return nil, err
+	}
 	// A former source is not used any more.
 	return made, r.deleteOthers(ctx, c, want.Source.Kind)
 }
@@ -73,22 +76,6 @@ func (r *Reconciler) applyRelease(ctx context.Context, c *cattlev1.HelmChart, wa
 	}
 	made := &helmv2.HelmRelease{}
 	return made, runtime.DefaultUnstructuredConverter.FromUnstructured(hr.Object, made)
-}
-
-// takeOver records the release of k3s' controller in the status of a HelmRelease that is made for it,
-// which is suspended meanwhile. Otherwise it would be upgraded even if nothing differs.
-func (r *Reconciler) takeOver(ctx context.Context, c *cattlev1.HelmChart, want *helmv2.HelmRelease) error {
-	found, err := r.existing(ctx, want)
-	if found == nil || err != nil {
-		return err
-	}
-	suspended := want.DeepCopy()
-	suspended.Spec.Suspend = true
-	made, err := r.applyRelease(ctx, c, suspended)
-	if err != nil {
-		return err
-	}
-	return r.record(ctx, made, found)
 }
 
 // object returns an object in the namespace of a HelmChart, which is its controller.

@@ -6,7 +6,6 @@ package helmcharts
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,16 +64,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !helmchart.Manages(c) {
 		return ctrl.Result{}, r.handOver(ctx, c)
 	}
-	if changed, err := r.dropFinalizer(ctx, c); changed || err != nil {
-		return retry(err)
-	}
 	if !c.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+		if !hasFinalizer(c) {
+			return ctrl.Result{}, nil
+		}
+		if exists, finished, err := r.uninstalls(ctx, c); err != nil {
+			return retry(err)
+		} else if finished {
+			return retry(r.dropFinalizer(ctx, c))
+		} else if exists {
+			return after(deletedRetry), nil
+		}
+		// k3s' controller has not begun to uninstall. The HelmRelease does.
 	}
 	in, err := r.gather(ctx, c)
 	var made *helmv2.HelmRelease
 	if err == nil {
 		made, err = r.make(ctx, in)
+	}
+	if u, waits := errors.AsType[*unfinished](err); waits {
+		ctrl.LoggerFrom(ctx).Info("not taken over yet", "why", u.Error())
+		return after(min(u.left, deletedRetry)), nil
 	}
 	refusal, refused := errors.AsType[*helmchart.Refusal](err)
 	if err != nil && !refused {
@@ -82,6 +92,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if !refused {
 		refusal = nil
+	}
+	taken := replaced(c, made, refused)
+	if made != nil && (in.Before == nil || taken) {
+		if err := r.keepAccount(ctx, c, made); err != nil {
+			return retry(err)
+		}
 	}
 	if made == nil {
 		// A HelmChart that is refused keeps what it had.
@@ -92,6 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Guarded: !r.asK3s && helmchart.ClaimsOf(made) != helmchart.ClaimsNone,
 	}); err != nil {
 		return retry(err)
+	}
+	if taken {
+		return retry(r.dropFinalizer(ctx, c))
 	}
 	switch {
 	case !refused:
@@ -147,46 +166,4 @@ func (r *Reconciler) record(ctx context.Context, made *helmv2.HelmRelease, found
 	recorded := made.DeepCopy()
 	recorded.Status = status.TakenOver(made.Status, made.Spec.StorageNamespace, found.revision, found.objects)
 	return r.client.Status().Patch(ctx, recorded, client.MergeFrom(made), fieldOwner)
-}
-
-// dropFinalizer removes the finalizer that k3s' controller has left. That controller would never
-// remove it while the annotation names Pintle.
-func (r *Reconciler) dropFinalizer(ctx context.Context, c *cattlev1.HelmChart) (changed bool, err error) {
-	if !slices.Contains(c.Finalizers, cattlev1.FinalizerK3s) {
-		return false, nil
-	}
-	without := c.DeepCopy()
-	without.Finalizers = slices.DeleteFunc(without.Finalizers, func(f string) bool { return f == cattlev1.FinalizerK3s })
-	return true, r.client.Patch(ctx, without, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}), fieldOwner)
-}
-
-// handOver deletes the objects of a HelmChart that Pintle does not manage any more. Its release stays
-// installed.
-func (r *Reconciler) handOver(ctx context.Context, c *cattlev1.HelmChart) error {
-	if !c.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	hr := &helmv2.HelmRelease{}
-	err := r.client.Get(ctx, client.ObjectKeyFromObject(c), hr)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil || !metav1.IsControlledBy(hr, c) {
-		return err
-	}
-	if hr.Annotations[helmv2.AnnotationOrphan] == "" {
-		orphan := hr.DeepCopy()
-		metav1.SetMetaDataAnnotation(&orphan.ObjectMeta, helmv2.AnnotationOrphan, "true")
-		if err := r.client.Patch(ctx, orphan, client.MergeFrom(hr), fieldOwner); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		controller.Emit(r.events, c, status.HelmChartHandedOver(hr.Spec.TargetNamespace+"/"+hr.Spec.ReleaseName))
-	}
-	if err := r.deleteOthers(ctx, c, ""); err != nil {
-		return err
-	}
-	if hr.DeletionTimestamp.IsZero() {
-		return client.IgnoreNotFound(r.client.Delete(ctx, hr))
-	}
-	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -100,6 +101,7 @@ func labelled(labels map[string]string, version int) release.Revision {
 		RolledBackTo: rolledBackTo(labels, version),
 		Undeployed:   undeployed(labels, version) > 0,
 		Modified:     modified(labels),
+		ConfigHash:   labels[cattlev1.LabelConfigHash],
 	}
 }
 

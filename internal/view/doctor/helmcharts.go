@@ -9,8 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helmchart"
 )
 
 // packaged are charts that k3s itself installs and writes anew at each start. Those of RKE2 begin
@@ -25,7 +24,7 @@ func helmCharts(f Facts) []Finding {
 	var own, accounts []string
 	for i := range f.Releases {
 		hr := &f.Releases[i]
-		if !isOfHelmChart(hr) {
+		if !helmchart.IsMade(hr) {
 			continue
 		}
 		if hr.Namespace == metav1.NamespaceSystem && (slices.Contains(packaged(), hr.Name) || strings.HasPrefix(hr.Name, "rke2-")) {
@@ -53,10 +52,4 @@ func helmCharts(f Facts) []Finding {
 		})
 	}
 	return all
-}
-
-// isOfHelmChart reports whether a HelmRelease was made for a HelmChart of k3s.
-func isOfHelmChart(hr *helmv2.HelmRelease) bool {
-	o := metav1.GetControllerOfNoCopy(hr)
-	return o != nil && o.Kind == cattlev1.HelmChartKind && strings.HasPrefix(o.APIVersion, cattlev1.Group+"/")
 }
