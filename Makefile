@@ -135,9 +135,11 @@ helm-build:
 # Not a part of `make test`: building the programs takes minutes.
 NEIGHBOURS := ^(TestAlerts|TestFlux|TestKustomization|TestNotification)$$
 
-test-neighbours: cluster-build build neighbours-build ## Test with Flux's other controllers, the flux command and the alert rules.
+test-neighbours: cluster-build build plugin neighbours-build ## Test with Flux's other controllers, k3s' helm-controller, the flux command and the alert rules.
 	@$(WITH_CLUSTER) PINTLE_NEIGHBOURS='$(BIN)/neighbours' \
 		go test -tags=reference -count=1 -v -timeout=30m -run='$(NEIGHBOURS)' ./test/e2e
+	@$(WITH_CLUSTER) PINTLE_K3S='$(BIN)/neighbours/helm-controller' PATH="$(BIN):$$PATH" \
+		go test -count=1 -v -timeout=10m -run='^TestFromK3s$$' ./test/guide
 	@cd test/monitoring && PINTLE_ALERTS='$(BIN)/neighbours/alerts.yaml' go test -count=1 -v -run='^TestCausedAlerts$$' .
 
 neighbours-build:

@@ -16,6 +16,7 @@ for module in github.com/fluxcd/kustomize-controller github.com/fluxcd/notificat
 	build -ldflags='-s -w' "$module"
 	install -m 644 "$(go list -m -f '{{.Dir}}' "$module")"/config/crd/bases/*.yaml "$folder/crds"
 done
+build -ldflags='-s -w' github.com/k3s-io/helm-controller
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

@@ -57,6 +57,7 @@ func TestCompatibility(t *testing.T) {
 		"helm-controller":            required(t, "test/reference/go.mod", "github.com/fluxcd/helm-controller"),
 		"flux command":               required(t, "test/neighbours/go.mod", "github.com/fluxcd/flux2/v2"),
 		"kustomize-controller":       required(t, "test/neighbours/go.mod", "github.com/fluxcd/kustomize-controller"),
+		"k3s' helm-controller":       required(t, "test/neighbours/go.mod", "github.com/k3s-io/helm-controller"),
 		"notification-controller":    required(t, "test/neighbours/go.mod", "github.com/fluxcd/notification-controller"),
 		"Go":                         goVersion,
 	}

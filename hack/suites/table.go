@@ -65,7 +65,7 @@ func table() map[string]suite {
 		"launcher":   {steps: []step{command("cd test/cluster && go test -count=1 -timeout=30m .")}, minutes: 3, paths: []string{"test/cluster"}},
 		"node":       {steps: []step{command("make test-node")}, minutes: 7, paths: []string{"internal/diagnosis", "internal/hookjob", "internal/operation", "hack/release", "charts", "config", "test/node"}},
 		"reference":  {steps: []step{command("make test-reference")}, minutes: 9, paths: []string{"api/v2", "test/reference"}},
-		"neighbours": {steps: []step{command("make test-neighbours")}, minutes: 7, paths: []string{"internal/events", "internal/metrics", "test/neighbours"}},
+		"neighbours": {steps: []step{command("make test-neighbours")}, minutes: 7, paths: []string{"internal/controller/helmcharts", "internal/events", "internal/metrics", "test/neighbours"}},
 		"helm":       {steps: []step{command("make test-helm")}, minutes: 3, paths: []string{"internal/helm/storage", "internal/render", "test/helm"}},
 
 		// With older servers of Kubernetes than the other suites. docs/compatibility.md has their versions.

@@ -181,10 +181,7 @@ func (w *world) readableByHelmController(hr *helmv2.HelmRelease, left *helmv2.He
 // digests, and an upgrade by Pintle keeps its records.
 func TestReleaseOfHelmControllerChangesHands(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	// The digests cover the namespace.
-	w.namespace = "apps"
-	w.must(suite.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	w := newWorldIn(t, metav1.ObjectMeta{Name: "apps"})
 	archive := pack(t, "hooked", "1.0.0", map[string]string{
 		"templates/app.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: \"{{ .Release.Name }}\"}\n---\n" +
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: \"{{ .Release.Name }}\"}\nstringData: {b: {{ .Values.a.b | quote }}}\n",
