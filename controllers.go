@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"os"
@@ -53,8 +54,10 @@ type controllerOptions struct {
 // addControllers adds both controllers and their parts to the manager.
 func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 	download := artifactClient(o.Options)
+	var archives *archive.Reader
 	if o.Gates.HelmChartAPI {
-		download = archiveClient(download, mgr.GetAPIReader(), o.Options)
+		archives = newArchives(mgr.GetAPIReader(), o)
+		download.Transport = &archive.Transport{Base: download.Transport, Reader: archives}
 	}
 	charts := newCharts(download, o)
 	index, err := storage.NewIndex(mgr.GetConfig(), o.watchedNamespace())
@@ -96,10 +99,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		ClusterID:            o.ClusterID,
 		Observe:              observeAs(o.Options),
 		HelmCharts: controller.HelmCharts{
-			Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s,
-			Digest: func(ctx context.Context, url string) (string, error) {
-				return archive.Digest(ctx, download, url, o.ArtifactMaxBytes)
-			},
+			Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s, Archives: archives,
 		},
 		OperationsServed: func() { o.Operations.Store(true) },
 	})
@@ -153,18 +153,18 @@ func artifactClient(o *options.Options) *http.Client {
 	}}
 }
 
-// archiveClient returns a client that also reads the archives of HelmCharts.
-func archiveClient(base *http.Client, live client.Reader, o *options.Options) *http.Client {
+// newArchives returns the reader of the archives of HelmCharts.
+func newArchives(live client.Reader, o controllerOptions) *archive.Reader {
 	// Parse has validated the ranges.
 	allowed, _ := o.ArchiveRanges()
-	with := *base
-	with.Transport = &archive.Transport{
-		Base: base.Transport, Content: controller.ChartContent(live),
-		Archives: &http.Client{Timeout: base.Timeout, CheckRedirect: base.CheckRedirect, Transport: &chart.Transport{
-			Base: archive.Addresses{Allowed: allowed}.Transport(), Retries: o.HTTPRetry,
-		}},
+	finder := &controller.ConnectionFinder{Live: live, Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount}
+	return &archive.Reader{
+		Chart: archive.HelmCharts(live), Access: finder.ArchiveAccess, Timeout: o.HTTPTimeout, MaxBytes: o.ArtifactMaxBytes,
+		Transport: func(config *tls.Config) http.RoundTripper {
+			from := archive.Addresses{Allowed: allowed, Instead: "allow its range with --helmchart-archive-cidr"}
+			return &chart.Transport{Base: from.Transport(config), Retries: o.HTTPRetry}
+		},
 	}
-	return &with
 }
 
 // newResolver returns the resolver of sources, values and dependencies.
@@ -173,6 +173,7 @@ func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *in
 		Defaults:             o.defaults(),
 		NoCrossNamespaceRefs: o.ACL.NoCrossNamespaceRefs,
 		ExternalArtifacts:    o.Gates.ExternalArtifact,
+		HelmCharts:           o.Gates.HelmChartAPI,
 		DirectSources:        o.Gates.DirectSourceFetch,
 		KeepChartVersions:    o.Gates.DisableChartDigestTracking,
 		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,

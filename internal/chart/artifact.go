@@ -4,6 +4,7 @@
 package chart
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,10 @@ type Artifact struct {
 	Digest string
 	// Tenant is the namespace that the artifact is read for. It identifies no artifact.
 	Tenant string
+	// Origin is what messages name in place of URL, without credentials, and whose host limits
+	// downloads. With an Origin, the artifact is cached for its URL only: a tenant may have written
+	// the digest, and must not get the bytes of another artifact by it.
+	Origin string
 
 	// result is the result of a download; nil if there was none.
 	result *result
@@ -42,6 +47,17 @@ func (a Artifact) Fetched() bool { return a.result != nil && a.result.err == nil
 // key identifies a download. It contains the URL since a server may have bytes that another server
 // has lost.
 func (a Artifact) key() string { return a.Digest + " " + a.URL }
+
+// cacheKey identifies the facts and the archive in the cache.
+func (a Artifact) cacheKey() string {
+	if a.Origin != "" {
+		return a.key()
+	}
+	return a.Digest
+}
+
+// shown returns the URL in messages, also in messages of the libraries.
+func (a Artifact) shown() string { return redactURL(cmp.Or(a.Origin, a.URL)) }
 
 // Identity holds the fields of Chart.yaml that identify a chart.
 type Identity struct {
@@ -64,12 +80,12 @@ type result struct {
 func (a Artifact) Unreadable(err error) error {
 	var bad *remote.Unloadable
 	if errors.As(err, &bad) {
-		return &Unloadable{URL: redactURL(a.URL), Err: bad}
+		return &Unloadable{URL: a.shown(), Err: bad}
 	}
 	if none, ok := errors.AsType[*remote.Unavailable](err); ok {
-		return &Unread{URL: redactURL(a.URL), Err: none}
+		return &Unread{URL: a.shown(), Err: none}
 	}
-	return fmt.Errorf("chart in %s cannot be read: %w", redactURL(a.URL), err)
+	return fmt.Errorf("chart in %s cannot be read: %w", a.shown(), err)
 }
 
 // Unloadable is the error of an artifact that is no chart, or is rejected.
@@ -103,8 +119,7 @@ func (u *Unread) Unwrap() error { return u.Err }
 
 // get downloads and verifies the artifact.
 func (a Artifact) get(ctx context.Context, c *http.Client, maxBytes int64) ([]byte, error) {
-	// Messages contain this form of the URL only, also messages of the libraries.
-	shown := redactURL(a.URL)
+	shown := a.shown()
 	want, err := digest.Parse(a.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("artifact %s has no usable digest %q: %w", shown, a.Digest, err)
@@ -115,16 +130,19 @@ func (a Artifact) get(ctx context.Context, c *http.Client, maxBytes int64) ([]by
 	}
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, requestError(shown, c, err)
+		if failed, is := errors.AsType[*url.Error](err); is && a.Origin != "" && !failed.Timeout() {
+			// The error names the server.
+			return nil, failed.Err
+		}
+		return nil, RequestError(shown, c, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusNotFound && a.Origin == "":
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, shown)
 	default:
-		// The status text of the server may be a megabyte.
-		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s answered %d %s", shown, resp.StatusCode, http.StatusText(resp.StatusCode))
+		return nil, StatusError(shown, resp)
 	}
 	archive, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
 	if err != nil {
@@ -133,14 +151,23 @@ func (a Artifact) get(ctx context.Context, c *http.Client, maxBytes int64) ([]by
 	if int64(len(archive)) > maxBytes {
 		return nil, fmt.Errorf("artifact %s is larger than the limit of %d bytes", shown, maxBytes)
 	}
-	if got := want.Algorithm().FromBytes(archive); got != want {
+	switch got := want.Algorithm().FromBytes(archive); {
+	case got != want && a.Origin != "":
+		return nil, fmt.Errorf("%s no longer has the archive with digest %s: its archive has digest %s", shown, want, got)
+	case got != want:
 		return nil, fmt.Errorf("artifact %s has digest %s, but its source reports %s", shown, got, want)
 	}
 	return archive, nil
 }
 
-// requestError returns an error of http.Client without the secrets of URLs.
-func requestError(shown string, c *http.Client, err error) error {
+// StatusError returns the error for the status of a response. The status text of the server may be a
+// megabyte.
+func StatusError(shown string, resp *http.Response) error {
+	return fmt.Errorf("artifact cannot be downloaded: GET %s answered %d %s", shown, resp.StatusCode, http.StatusText(resp.StatusCode))
+}
+
+// RequestError returns an error of http.Client without the secrets of URLs.
+func RequestError(shown string, c *http.Client, err error) error {
 	var failed *url.Error
 	switch {
 	case !errors.As(err, &failed):

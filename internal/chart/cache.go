@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
-// cache caches the facts of charts, and archives of max bytes in sum, by digest. It is not safe for
-// concurrent use.
+// cache caches the facts of charts, and archives of max bytes in sum, by Artifact.cacheKey. It is
+// not safe for concurrent use.
 type cache struct {
 	max      int64
 	facts    *simplelru.LRU[string, remote.Facts]
@@ -29,12 +29,12 @@ func newCache(limit int64) *cache {
 
 // keepArchive adds an archive, and evicts others if the cache is full. An archive that is larger
 // than the cache is not added.
-func (c *cache) keepArchive(digest string, data []byte) {
+func (c *cache) keepArchive(key string, data []byte) {
 	size := int64(len(data))
-	if size > c.max || c.archives.Contains(digest) {
+	if size > c.max || c.archives.Contains(key) {
 		return
 	}
-	c.archives.Add(digest, data)
+	c.archives.Add(key, data)
 	c.archiveBytes += size
 	for c.archiveBytes > c.max {
 		c.archives.RemoveOldest()

@@ -4,6 +4,7 @@
 package chart
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -47,7 +48,7 @@ func (s *Store) download(ctx context.Context, a Artifact) (d *download, healthy 
 
 // start starts a download. The caller holds mu.
 func (s *Store) start(ctx context.Context, a Artifact) *download {
-	name := hostOf(a.URL)
+	name := hostOf(cmp.Or(a.Origin, a.URL))
 	h := s.hosts[name]
 	if h == nil {
 		h = &host{slots: make(chan struct{}, downloadsPerHost)}

@@ -111,7 +111,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identity, Artifact, error) {
 	s.mu.Lock()
 	a.result = s.takeResult(a, waiter)
-	known, ok := s.cache.facts.Get(a.Digest)
+	known, ok := s.cache.facts.Get(a.cacheKey())
 	s.mu.Unlock()
 	if ok {
 		return identityOf(known), a, nil
@@ -138,7 +138,7 @@ func identityOf(f remote.Facts) Identity {
 // download as Load does.
 func (s *Store) Facts(ctx context.Context, a Artifact) (remote.Facts, error) {
 	s.mu.Lock()
-	known, ok := s.cache.facts.Get(a.Digest)
+	known, ok := s.cache.facts.Get(a.cacheKey())
 	s.mu.Unlock()
 	if ok {
 		return known, nil
@@ -159,7 +159,7 @@ func (s *Store) Facts(ctx context.Context, a Artifact) (remote.Facts, error) {
 func (s *Store) Fetch(ctx context.Context, a Artifact, waiter string) (Artifact, error) {
 	if !a.Fetched() {
 		s.mu.Lock()
-		archive, cached := s.cache.archives.Get(a.Digest)
+		archive, cached := s.cache.archives.Get(a.cacheKey())
 		s.mu.Unlock()
 		if cached {
 			a.result = &result{archive: archive}
@@ -185,7 +185,7 @@ func (s *Store) Load(ctx context.Context, a Artifact) ([]byte, error) {
 		return a.result.archive, nil
 	}
 	s.mu.Lock()
-	archive, cached := s.cache.archives.Get(a.Digest)
+	archive, cached := s.cache.archives.Get(a.cacheKey())
 	s.mu.Unlock()
 	if cached {
 		return archive, nil
@@ -220,7 +220,7 @@ func (s *Store) await(ctx context.Context, a Artifact, waiter string) (*result, 
 		s.waiting[waiter] = d
 		d.waiters = append(d.waiters, waiter)
 	}
-	return nil, &Pending{URL: redactURL(a.URL), Ended: d.ended, Slow: d.slow}
+	return nil, &Pending{URL: a.shown(), Ended: d.ended, Slow: d.slow}
 }
 
 // takeResult removes and returns the result of the download that a waiter is registered for. It
@@ -239,13 +239,13 @@ func (s *Store) takeResult(a Artifact, waiter string) *result {
 }
 
 func waitError(ctx context.Context, a Artifact) error {
-	return fmt.Errorf("the wait for artifact %s ended: %w", redactURL(a.URL), context.Cause(ctx))
+	return fmt.Errorf("the wait for artifact %s ended: %w", a.shown(), context.Cause(ctx))
 }
 
 // archive returns the cached archive, or else downloads it.
 func (s *Store) archive(ctx context.Context, d *download) *result {
 	s.mu.Lock()
-	archive, cached := s.cache.archives.Get(d.artifact.Digest)
+	archive, cached := s.cache.archives.Get(d.artifact.cacheKey())
 	s.mu.Unlock()
 	if cached {
 		return &result{archive: archive}
@@ -262,7 +262,7 @@ func (s *Store) archive(ctx context.Context, d *download) *result {
 func callSafely(a Artifact, get func() *result) (r *result) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redactURL(a.URL), cause)}
+			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", a.shown(), cause)}
 		}
 	}()
 	return get()
@@ -275,7 +275,7 @@ func (s *Store) fetch(ctx context.Context, a Artifact) *result {
 		return &result{err: err}
 	}
 	s.mu.Lock()
-	s.cache.keepArchive(a.Digest, archive)
+	s.cache.keepArchive(a.cacheKey(), archive)
 	s.mu.Unlock()
 	return &result{archive: archive}
 }
@@ -283,7 +283,7 @@ func (s *Store) fetch(ctx context.Context, a Artifact) *result {
 // read adds the facts of an archive to a result, and caches them.
 func (s *Store) read(ctx context.Context, a Artifact, archive []byte) *result {
 	s.mu.Lock()
-	known := s.cache.facts.Contains(a.Digest)
+	known := s.cache.facts.Contains(a.cacheKey())
 	s.mu.Unlock()
 	if known {
 		return &result{archive: archive}
@@ -302,6 +302,6 @@ func (s *Store) identify(ctx context.Context, a Artifact, archive []byte) (remot
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cache.facts.Add(a.Digest, facts)
+	s.cache.facts.Add(a.cacheKey(), facts)
 	return facts, nil
 }

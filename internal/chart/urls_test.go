@@ -76,3 +76,34 @@ func (h hops) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return respond(http.StatusOK, h.data)
 }
+
+// TestOrigin: an artifact with an origin is named by it, shares no bytes with other URLs even if it has
+// their digest, and says if its server has other bytes now.
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	private, own := pack(t, "private", "1.0.0"), pack(t, "own", "1.0.0")
+	first, _ := artifactServer(t, private)
+	second, _ := artifactServer(t, own)
+	s := NewStore(Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
+	if _, _, err := s.Identify(t.Context(), first, "a"); err != nil {
+		t.Fatal(err)
+	}
+	claimed := Artifact{URL: second.URL, Digest: first.Digest, Origin: "https://charts.example/own.tgz?s3cr3t"}
+	want := "https://charts.example/own.tgz no longer has the archive with digest " + first.Digest + ": its archive has digest " + second.Digest
+	if id, _, err := s.Identify(t.Context(), claimed, "b"); err == nil || err.Error() != want {
+		t.Errorf("got %+v, %v", id, err)
+	}
+	if _, err := s.Load(t.Context(), claimed); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+	claimed.Digest = second.Digest
+	if id, _, err := s.Identify(t.Context(), claimed, "c"); err != nil || id.Name != "own" {
+		t.Errorf("got %+v, %v", id, err)
+	}
+	gone := hops{}
+	s = NewStore(Options{Workers: workers(), Client: &http.Client{Transport: gone}, MaxBytes: megabyte, Grace: time.Minute})
+	claimed.URL = "http://charts/absent"
+	if _, err := s.Load(t.Context(), claimed); err == nil || err.Error() != "artifact cannot be downloaded: GET https://charts.example/own.tgz answered 404 Not Found" {
+		t.Errorf("got %v", err)
+	}
+}

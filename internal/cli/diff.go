@@ -280,7 +280,8 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	const rest = 32 << 20
 	pool := worker.New(worker.Options{Size: 1, MaxRequest: chart.DefaultArtifactBytes + rest, TimeZone: d.Env("TZ"), Now: d.Now})
 	tunnel := &portForwardTransport{Config: config, Client: c, Base: http.DefaultTransport}
-	var transport http.RoundTripper = tunnel
+	isService := func(host string) bool { _, is := serviceOf(host); return is }
+	transport := diff.Archives(tunnel, isService, c)
 	if archive != nil {
 		transport = archive
 	}

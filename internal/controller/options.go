@@ -5,7 +5,6 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
@@ -82,8 +82,8 @@ type HelmCharts struct {
 	Enabled bool
 	// ReinstallAsK3s reinstalls failed releases even if they hold claims.
 	ReinstallAsK3s bool
-	// Digest downloads the artifact of an archive, and returns its digest.
-	Digest func(ctx context.Context, url string) (string, error)
+	// Archives reads archives. It is required if Enabled is set.
+	Archives *archive.Reader
 }
 
 // Shared are the parts that both reconcilers share.

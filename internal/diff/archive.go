@@ -5,14 +5,19 @@ package diff
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/worker"
 )
 
@@ -37,6 +42,34 @@ func (a Archive) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a)), ContentLength: int64(len(a)), Request: req}, nil
 }
+
+// Archives returns a transport that also reads the archives of HelmCharts of k3s, with the rights of the
+// reader. Services of the cluster are reached through base, as other artifacts are. Addresses of this
+// machine and of its link are not: the author of a HelmChart chooses the URL.
+func Archives(base http.RoundTripper, isService func(host string) bool, reader client.Reader) http.RoundTripper {
+	from := archive.Addresses{Allowed: archive.Private(), Instead: "give the archive with --chart"}
+	return &archive.Transport{Base: base, Reader: &archive.Reader{
+		Chart: archive.HelmCharts(reader),
+		Access: func(ctx context.Context, c *cattlev1.HelmChart) (archive.Access, error) {
+			return archive.ReadAccess(ctx, reader, c)
+		},
+		Transport: func(config *tls.Config) http.RoundTripper {
+			direct := from.Transport(config)
+			return sender(func(req *http.Request) (*http.Response, error) {
+				if req.URL.Scheme == "http" && isService(req.URL.Hostname()) {
+					return base.RoundTrip(req)
+				}
+				return direct.RoundTrip(req)
+			})
+		},
+		Timeout: downloadTimeout, MaxBytes: chart.DefaultArtifactBytes,
+	}}
+}
+
+type sender func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f sender) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // Store returns a store of charts that are downloaded with transport.
 func Store(transport http.RoundTripper, workers worker.Caller) *chart.Store {

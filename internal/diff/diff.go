@@ -60,7 +60,7 @@ func New(o Options) *Differ {
 
 // Defaults returns the settings of a controller with the defaults of all flags. Sources of all kinds are
 // allowed: the controller refuses those that it does not allow.
-func Defaults() inputs.Settings { return inputs.Settings{ExternalArtifacts: true} }
+func Defaults() inputs.Settings { return inputs.Settings{ExternalArtifacts: true, HelmCharts: true} }
 
 // Query is the input of a diff.
 type Query struct {

@@ -64,7 +64,7 @@ func sourceOf(in Input, secret map[string][]byte) (Source, *Refusal) {
 	if r != nil {
 		return Source{}, r
 	}
-	s := Source{Spec: map[string]any{"interval": interval.String()}, name: in.Chart.Name}
+	s := Source{Spec: map[string]any{"interval": Interval.String()}, name: in.Chart.Name}
 	if certs != "" {
 		secret[keyCA] = []byte(certs)
 		s.Spec["certSecretRef"] = reference(SecretName(in.Chart))
@@ -156,50 +156,67 @@ func (s *Source) fromRepository(spec cattlev1.HelmChartSpec) *Refusal {
 
 // certificates returns the certificates of spec.repoCA and of all keys of spec.repoCAConfigMap.
 func certificates(in Input) (string, *Refusal) {
-	var all []string
-	if ca := in.Chart.Spec.RepoCA; ca != "" {
-		all = append(all, strings.TrimSpace(ca))
+	ref := in.Chart.Spec.RepoCAConfigMap
+	switch {
+	case ref == nil:
+		return Certificates(in.Chart.Spec.RepoCA, nil), nil
+	case in.RepoCA == nil:
+		return "", refuse("spec.repoCAConfigMap: ConfigMap '%s/%s' does not exist", in.Chart.Namespace, ref.Name)
 	}
-	if ref := in.Chart.Spec.RepoCAConfigMap; ref != nil {
-		if in.RepoCA == nil {
-			return "", refuse("spec.repoCAConfigMap: ConfigMap '%s/%s' does not exist", in.Chart.Namespace, ref.Name)
-		}
-		for _, key := range slices.Sorted(maps.Keys(in.RepoCA)) {
-			all = append(all, strings.TrimSpace(in.RepoCA[key]))
-		}
-	}
-	if len(all) == 0 {
-		return "", nil
-	}
-	return strings.Join(all, "\n") + "\n", nil
+	return Certificates(in.Chart.Spec.RepoCA, in.RepoCA), nil
 }
 
-// archive returns the ExternalArtifact of a chart that Pintle itself reads.
-func archive(in Input) (Source, *Refusal) {
+// Certificates joins certificates and those in a map, in the order of its keys.
+func Certificates(one string, more map[string]string) string {
+	var all []string
+	if one != "" {
+		all = append(all, strings.TrimSpace(one))
+	}
+	for _, key := range slices.Sorted(maps.Keys(more)) {
+		all = append(all, strings.TrimSpace(more[key]))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, "\n") + "\n"
+}
+
+// ArchiveRefusal returns the refusal of a HelmChart with an archive, which must not be read then.
+func ArchiveRefusal(in Input) *Refusal {
+	if r := refused(in); r != nil {
+		return r
+	}
 	spec, field := in.Chart.Spec, "spec.chart with the URL of an archive"
 	if spec.ChartContent != "" {
 		field = "spec.chartContent"
 	}
 	if !in.ExternalArtifacts {
-		return Source{}, refuse("%s needs the feature gate ExternalArtifact", field)
+		return refuse("%s needs the CRD ExternalArtifact of source-controller. Restart the controller when it is installed", field)
 	}
-	if spec.ChartContent == "" {
-		for _, field := range []struct {
-			name string
-			set  bool
-		}{
-			{"repo", spec.Repo != ""},
-			{"repoCA", spec.RepoCA != ""},
-			{"repoCAConfigMap", spec.RepoCAConfigMap != nil},
-			{"authSecret", spec.AuthSecret != nil},
-			{"authPassCredentials", spec.AuthPassCredentials},
-			{"dockerRegistrySecret", spec.DockerRegistrySecret != nil},
-			{"insecureSkipTLSVerify", spec.InsecureSkipTLSVerify},
-		} {
-			if field.set {
-				return Source{}, refuse("spec.%s is not supported with the URL of an archive in spec.chart", field.name)
-			}
+	if spec.ChartContent != "" {
+		return nil
+	}
+	for _, field := range []struct {
+		name, instead string
+		set           bool
+	}{
+		{"repo", "", spec.Repo != ""},
+		{"dockerRegistrySecret", ": set spec.authSecret", spec.DockerRegistrySecret != nil},
+		{"insecureSkipTLSVerify", ": set spec.repoCA", spec.InsecureSkipTLSVerify},
+		{"authPassCredentials without spec.authSecret", "", spec.AuthPassCredentials && spec.AuthSecret == nil},
+		{"plainHTTP", ", which has its own scheme", spec.PlainHTTP && !strings.HasPrefix(spec.Chart, "http://")},
+	} {
+		if field.set {
+			return refuse("spec.%s is not supported with the URL of an archive in spec.chart%s", field.name, field.instead)
 		}
+	}
+	return nil
+}
+
+// archive returns the ExternalArtifact of a chart that Pintle itself reads.
+func archive(in Input) (Source, *Refusal) {
+	if r := ArchiveRefusal(in); r != nil {
+		return Source{}, r
 	}
 	if in.Archive == nil {
 		return Source{}, refuse("spec.chart is not an http or https URL without credentials")

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// interval is the interval of the HelmRelease and of its source.
-	interval = time.Hour
+	// Interval is the interval of the HelmRelease and of its source.
+	Interval = time.Hour
 	// maxName is Helm's limit of the name of a release.
 	maxName = 53
 	// maxHistory is Helm's default.
@@ -38,7 +38,7 @@ type Input struct {
 	HasServiceAccount bool
 	// DefaultServiceAccount is the ServiceAccount of HelmReleases that name none; empty for none.
 	DefaultServiceAccount string
-	// ExternalArtifacts is true if HelmReleases may use ExternalArtifacts.
+	// ExternalArtifacts is true if the API server has ExternalArtifacts.
 	ExternalArtifacts bool
 	// Archive is the artifact of an archive by URL or of spec.chartContent; nil if spec.chart
 	// has no URL that can be used.
@@ -57,6 +57,8 @@ type Input struct {
 // Archive is the artifact of a chart that no source-controller fetches.
 type Archive struct {
 	URL, Digest, Revision string
+	// Request is the request that the last read has handled; empty for none.
+	Request string
 }
 
 // Desired are the objects that a HelmChart stands for. All have its namespace.
@@ -104,7 +106,7 @@ func Translate(in Input) (Desired, *Refusal) {
 	c, spec := in.Chart, in.Chart.Spec
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name, Annotations: map[string]string{}}}
 	hr.Spec = helmv2.HelmReleaseSpec{
-		Interval: metav1.Duration{Duration: interval}, ReleaseName: c.Name, TargetNamespace: namespace(c), StorageNamespace: namespace(c),
+		Interval: metav1.Duration{Duration: Interval}, ReleaseName: c.Name, TargetNamespace: namespace(c), StorageNamespace: namespace(c),
 		Timeout: spec.Timeout, MaxHistory: new(maxHistory), ValuesFrom: values.references,
 		Install: &helmv2.Install{
 			DisableWait: !waits(c), DisableTakeOwnership: !spec.TakeOwnership, CreateNamespace: spec.CreateNamespace, CRDs: helmv2.CRDsCreate,

@@ -134,7 +134,7 @@ func TestSource(t *testing.T) {
 			`{"insecure":true,"interval":"1h0m0s","layerSelector":{"mediaType":"application/vnd.cncf.helm.chart.content.v1.tar+gzip","operation":"copy"},"ref":{"semver":"*"},"secretRef":{"name":"docker"},"url":"oci://registry.example/web"}`, "",
 		},
 		"Archive": {
-			"chart: https://charts.example/web.tgz\nversion: 1.x", "ExternalArtifact",
+			"chart: https://charts.example/web.tgz\nversion: 1.x\nrepoCA: PEM\nrepoCAConfigMap: {name: more}\nauthSecret: {name: creds}\nauthPassCredentials: true", "ExternalArtifact",
 			`{"sourceRef":{"apiVersion":"helm.cattle.io/v1","kind":"HelmChart","name":"web"}}`, "",
 		},
 		"Content": {
@@ -180,7 +180,10 @@ func TestRefused(t *testing.T) {
 		"RepoPassword":       {"chart: web\nrepo: https://me:secret@charts.example", nil, cattlev1.ReasonRefused, "spec.repo has credentials"},
 		"Insecure":           {repo + "insecureSkipTLSVerify: true", nil, cattlev1.ReasonRefused, "spec.insecureSkipTLSVerify"},
 		"InsecureArchive":    {"chart: https://charts.example/web.tgz\ninsecureSkipTLSVerify: true", nil, cattlev1.ReasonRefused, "spec.insecureSkipTLSVerify"},
-		"AuthArchive":        {"chart: https://charts.example/web.tgz\nauthSecret: {name: a}", nil, cattlev1.ReasonRefused, "spec.authSecret"},
+		"RepoArchive":        {"chart: https://charts.example/web.tgz\nrepo: https://charts.example", nil, cattlev1.ReasonRefused, "spec.repo is"},
+		"DockerArchive":      {"chart: https://charts.example/web.tgz\ndockerRegistrySecret: {name: a}", nil, cattlev1.ReasonRefused, "spec.dockerRegistrySecret"},
+		"PassArchive":        {"chart: https://charts.example/web.tgz\nauthPassCredentials: true", nil, cattlev1.ReasonRefused, "spec.authPassCredentials without spec.authSecret"},
+		"PlainArchive":       {"chart: https://charts.example/web.tgz\nplainHTTP: true", nil, cattlev1.ReasonRefused, "spec.plainHTTP"},
 		"DockerForRepo":      {repo + "dockerRegistrySecret: {name: a}", nil, cattlev1.ReasonRefused, "spec.dockerRegistrySecret"},
 		"AuthForRegistry":    {"chart: oci://registry.example/web\nauthSecret: {name: a}", nil, cattlev1.ReasonRefused, "spec.authSecret"},
 		"PassForRegistry":    {"chart: oci://registry.example/web\nauthPassCredentials: true", nil, cattlev1.ReasonRefused, "spec.authPassCredentials"},
@@ -190,7 +193,7 @@ func TestRefused(t *testing.T) {
 		"CAConfigMap":        {repo + "repoCAConfigMap: {name: gone}", nil, cattlev1.ReasonRefused, "ConfigMap 'apps/gone' does not exist"},
 		"SetPath":            {repo + `set: {"a b": x}`, nil, cattlev1.ReasonRefused, `spec.set["a b"]`},
 		"ArchiveURL":         {"chart: ftp://charts.example/web.tgz", []func(*Input){func(in *Input) { in.Archive = nil }}, cattlev1.ReasonRefused, "spec.chart is not an http or https URL"},
-		"Gate":               {"chartContent: aGVsbG8=", []func(*Input){func(in *Input) { in.ExternalArtifacts = false }}, cattlev1.ReasonRefused, "spec.chartContent needs the feature gate ExternalArtifact"},
+		"NoCRD":              {"chartContent: aGVsbG8=", []func(*Input){func(in *Input) { in.ExternalArtifacts = false }}, cattlev1.ReasonRefused, "spec.chartContent needs the CRD ExternalArtifact"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, refusal := Translate(input(t, tc.spec, tc.edit...))

@@ -5,8 +5,8 @@ package inputs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -14,8 +14,10 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helmchart/archive"
@@ -39,8 +41,53 @@ func (r *Resolver) checkAccess(hr *helmv2.HelmRelease) error {
 		return err
 	}
 	kind, key := SourceOf(hr)
-	if row, _ := SourceKindOf(kind); row.Gated && !r.settings.ExternalArtifacts {
-		return accessDenied("can't access '%s/%s', ExternalArtifact feature gate is disabled", kind, key)
+	if row, _ := SourceKindOf(kind); row.Gated && !r.settings.ExternalArtifacts && !(r.settings.HelmCharts && ofHelmChart(hr) && key == client.ObjectKeyFromObject(hr)) {
+		return gateDisabled(kind, key)
+	}
+	return nil
+}
+
+func gateDisabled(kind string, key types.NamespacedName) error {
+	return accessDenied("can't access '%s/%s', ExternalArtifact feature gate is disabled", kind, key)
+}
+
+// ofHelmChart reports whether the controller of an object is the HelmChart of k3s of its name.
+func ofHelmChart(object metav1.Object) bool {
+	owner := metav1.GetControllerOf(object)
+	return owner != nil && owner.Kind == cattlev1.HelmChartKind && owner.APIVersion == cattlev1.GroupVersion.String() && owner.Name == object.GetName()
+}
+
+// checkArchive returns a *release.Blocked unless an ExternalArtifact has no artifact of a HelmChart of
+// k3s, or exactly the artifact that its own HelmChart has. A tenant may have written the
+// ExternalArtifact and its status, and the controller reads such an artifact with its own rights.
+func (r *Resolver) checkArchive(ctx context.Context, hr *helmv2.HelmRelease, source client.Object) error {
+	o, is := source.(*sourcev1.ExternalArtifact)
+	if !is || o.Status.Artifact == nil {
+		return nil
+	}
+	key, url := client.ObjectKeyFromObject(o), o.Status.Artifact.URL
+	if !archive.Is(url) {
+		if !r.settings.ExternalArtifacts {
+			return gateDisabled(KindOf(o), key)
+		}
+		return nil
+	}
+	switch {
+	case !r.settings.HelmCharts:
+		return accessDenied("%s is the archive of a HelmChart of k3s, and the feature gate HelmChartAPI is disabled", SourceName(o))
+	case o.Namespace != hr.Namespace:
+		return accessDenied("%s is the archive of a HelmChart of k3s, which only HelmReleases in its namespace can use", SourceName(o))
+	}
+	c := &cattlev1.HelmChart{}
+	err := r.reader.Get(ctx, key, c)
+	if client.IgnoreNotFound(err) != nil {
+		return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not get HelmChart '%s'", key)
+	}
+	if owned, ok := archive.ArtifactURL(c); err != nil || !ofHelmChart(o) || !metav1.IsControlledBy(o, c) || !ok || owned != url {
+		return &release.Blocked{
+			Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
+			Message: fmt.Sprintf("%s is not ready: its artifact is not the archive of HelmChart '%s'", SourceName(o), key),
+		}
 	}
 	return nil
 }
@@ -89,20 +136,24 @@ func archiveFacts(o *sourcev1.ExternalArtifact) (policy.Chart, bool) {
 	if a == nil {
 		return policy.Chart{}, false
 	}
-	u, err := url.Parse(a.URL)
-	if err != nil || u.Host != archive.Host {
+	at, is := archive.Locate(a.URL)
+	if !is {
 		return policy.Chart{}, false
 	}
 	c := policy.Chart{Unverified: policy.Fault{Field: field, Why: SourceName(o) + " is an archive, which has no signature"}}
-	at, is := archive.ArchiveURL(u)
-	if !is {
+	if at.Archive == "" {
 		c.Unlocated = policy.Fault{Field: field, Why: SourceName(o) + " has its chart in a HelmChart, which has no URL"}
 		return c, true
 	}
-	at.RawQuery = ""
-	c.URL, c.Located = at.String(), field
-	if at.Scheme != "https" {
+	c.URL, c.Located = at.Archive, field
+	if at.OwnCAs {
+		c.OwnCAs = policy.Fault{Field: field, Why: SourceName(o) + " has certificate authorities of its HelmChart: if the policy may trust them, set transport: Any there"}
+	}
+	switch {
+	case !strings.HasPrefix(at.Archive, "https://"):
 		c.Unproven = policy.Fault{Field: field, Why: SourceName(o) + " is read without TLS"}
+	case at.Query:
+		c.Unproven = policy.Fault{Field: field, Why: SourceName(o) + " has a query in its URL, which may choose another archive"}
 	}
 	return c, true
 }

@@ -52,8 +52,8 @@ func TestFacts(t *testing.T) {
 		inexact, unverified, unlocated string
 		url, repository                string
 	}{
-		"Archive":       {archive("http://helmcharts.pintle.invalid/https/charts.example/web.tgz?token=a"), "", noSignature, "", "https://charts.example/web.tgz", ""},
-		"Content":       {archive("http://helmcharts.pintle.invalid/content/apps/web"), "", noSignature, "has its chart in a HelmChart, which has no URL", "", ""},
+		"Archive":       {archive("http://helmcharts.pintle.invalid/apps/web/https/charts.example/web.tgz?cas&1234"), "", noSignature, "", "https://charts.example/web.tgz", ""},
+		"Content":       {archive("http://helmcharts.pintle.invalid/apps/web"), "", noSignature, "has its chart in a HelmChart, which has no URL", "", ""},
 		"Tag":           {oci(), "", "", "", "oci://registry/charts/web", ""},
 		"Digest":        {oci(ref(&sourcev1.OCIRepositoryRef{Digest: "sha256:a", SemVer: "1.x"})), "", "", "", "oci://registry/charts/web", ""},
 		"Semver":        {oci(ref(&sourcev1.OCIRepositoryRef{SemVer: "1.x", Tag: "1.0.0"})), "spec.chartRef: OCIRepository 'apps/web' has a range", "", "", "oci://registry/charts/web", ""},
@@ -121,6 +121,11 @@ func TestOrigin(t *testing.T) {
 		c, _ := Facts(&helmv2.HelmRelease{}, o)
 		return c
 	}
+	archive := func(at string) policy.Chart {
+		o := &sourcev1.ExternalArtifact{ObjectMeta: meta, Status: sourcev1.ExternalArtifactStatus{Artifact: &fluxmeta.Artifact{URL: "http://helmcharts.pintle.invalid/apps/web/" + at}}}
+		c, _ := Facts(&helmv2.HelmRelease{}, o)
+		return c
+	}
 	repository := func(edit func(*sourcev1.HelmRepository)) policy.Chart {
 		o := &sourcev1.HelmRepository{ObjectMeta: meta, Spec: sourcev1.HelmRepositorySpec{URL: "https://charts/stable/"}}
 		edit(o)
@@ -130,6 +135,10 @@ func TestOrigin(t *testing.T) {
 		chart            policy.Chart
 		unproven, ownCAs string
 	}{
+		"Archive":          {archive("https/charts/web.tgz"), "", ""},
+		"ArchivePlain":     {archive("http/charts/web.tgz"), "spec.chartRef: ExternalArtifact 'apps/web' is read without TLS", ""},
+		"ArchiveQuery":     {archive("https/charts/web.tgz?cas&1234"), "spec.chartRef: ExternalArtifact 'apps/web' has a query in its URL", "has certificate authorities"},
+		"ArchiveOwnCAs":    {archive("https/charts/web.tgz?cas"), "", "spec.chartRef: ExternalArtifact 'apps/web' has certificate authorities of its HelmChart"},
 		"OCI":              {oci(func(*sourcev1.OCIRepository) {}), "", ""},
 		"OCIProxy":         {oci(func(o *sourcev1.OCIRepository) { o.Spec.ProxySecretRef = secret }), "spec.chartRef: OCIRepository 'apps/web' has spec.proxySecretRef", ""},
 		"OCIInsecure":      {oci(func(o *sourcev1.OCIRepository) { o.Spec.Insecure = true }), "spec.chartRef: OCIRepository 'apps/web' has spec.insecure", ""},

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -103,7 +104,7 @@ func pack(t *testing.T, name, version string) []byte {
 func reader(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme), helmv2.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme), helmv2.AddToScheme(scheme), cattlev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme)

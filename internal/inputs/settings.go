@@ -19,6 +19,8 @@ type Settings struct {
 	NoCrossNamespaceRefs bool
 	// ExternalArtifacts allows sources of kind ExternalArtifact.
 	ExternalArtifacts bool
+	// HelmCharts allows ExternalArtifacts that were made for HelmCharts of k3s, for their HelmReleases.
+	HelmCharts bool
 	// DirectSources reads sources from the API server instead of the cache.
 	DirectSources bool
 	// KeepChartVersions keeps the digest of an artifact out of the chart's version.

@@ -79,6 +79,9 @@ func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, 
 	if err := reader.Get(ctx, key, obj); err != nil {
 		return source{}, sourceUnreadable(kind, key, err)
 	}
+	if err := r.checkArchive(ctx, hr, obj); err != nil {
+		return source{}, err
+	}
 	var refusal *policy.Refusal
 	err := r.admit(ctx, hr, obj)
 	if refused, is := errors.AsType[*Refused](err); is && refused.ChangesOnly {

@@ -19,6 +19,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -157,12 +158,21 @@ func readSource(obj client.Object) (source, error) {
 			}
 			a := status.artifact
 			return source{
-				artifact: chart.Artifact{URL: a.URL, Digest: a.Digest}, revision: a.Revision, digested: status.digested(a.Revision),
+				artifact: artifactOf(a), revision: a.Revision, digested: status.digested(a.Revision),
 				origin: cmp.Or(status.origin, a.Revision),
 			}, nil
 		}
 	}
 	return source{}, unsupported("%T is not supported as a source by this version", obj)
+}
+
+// artifactOf returns an artifact. An archive of a HelmChart of k3s is named as users know it.
+func artifactOf(a *fluxmeta.Artifact) chart.Artifact {
+	artifact := chart.Artifact{URL: a.URL, Digest: a.Digest}
+	if at, is := archive.Locate(a.URL); is {
+		artifact.Origin = at.String()
+	}
+	return artifact
 }
 
 // ready reports whether a source of the given generation is ready. If it is not, why is the reason,

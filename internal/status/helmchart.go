@@ -134,3 +134,9 @@ func HelmChartHandedOver(release string) Event {
 	return normal(cattlev1.EventReasonHandedOver, fmt.Sprintf("Pintle does not manage this HelmChart any more: release '%s' stays installed", release), nil).
 		about(helmv2.EventActionReconcile)
 }
+
+// HelmChartArchiveKept returns the event about an archive that could not be read again.
+func HelmChartArchiveKept(why string) Event {
+	return warning(cattlev1.ReasonArtifactFailed, "The archive of the chart could not be read again, and the last one is kept: "+why, nil).
+		about(helmv2.EventActionReconcile)
+}

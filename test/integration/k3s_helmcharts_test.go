@@ -14,6 +14,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"helm.sh/helm/v3/pkg/action"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -349,6 +350,12 @@ func TestK3sArchives(t *testing.T) {
 	if v := hr.Status.History[0].ChartVersion; v != "3.0.0" {
 		t.Errorf("version %s of the chart is installed", v)
 	}
+	// The plugin reads the chart as the user.
+	k := w.kubeconfig()
+	w.expectPlugin(k, 0, "diff web", "no differences")
+	w.expectPlugin(k, 1, "diff -f "+w.proposal(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"message":"other"}`)}
+	}), "changed", "ConfigMap")
 	w.editChart(c, func(c *cattlev1.HelmChart) { c.Spec.ChartContent, c.Spec.Chart = "", "http://127.0.0.2:1/note.tgz" })
 	w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, "the address 127.0.0.2 is not public")
 	w.untilChart(c, cattlev1.ConditionJobCreated, metav1.ConditionTrue, "")

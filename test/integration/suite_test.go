@@ -27,6 +27,7 @@ package integration
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -239,15 +240,17 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	clusters := cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: forReleases})
 	download := &http.Client{Timeout: 5 * time.Second}
 	if c.helmCharts.Enabled {
-		download.Transport = &archive.Transport{
-			Base: http.DefaultTransport, Content: controller.ChartContent(mgr.GetAPIReader()),
-			Archives: &http.Client{Transport: archive.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}.Transport()},
+		finder := &controller.ConnectionFinder{Live: mgr.GetAPIReader(), Clusters: clusters, DefaultServiceAccount: c.defaultServiceAccount}
+		c.helmCharts.Archives = &archive.Reader{
+			Chart: archive.HelmCharts(mgr.GetAPIReader()), Access: finder.ArchiveAccess, Timeout: download.Timeout, MaxBytes: maxArtifact,
+			Transport: func(config *tls.Config) http.RoundTripper {
+				return archive.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}.Transport(config)
+			},
 		}
-		c.helmCharts.Digest = func(ctx context.Context, url string) (string, error) {
-			return archive.Digest(ctx, download, url, maxArtifact)
-		}
+		download.Transport, c.settings.HelmCharts = &archive.Transport{Base: http.DefaultTransport, Reader: c.helmCharts.Archives}, true
 	}
 	charts := chart.NewStore(chart.Options{Workers: workers(), Client: download, MaxBytes: maxArtifact})
 	index, err := storage.NewIndex(mgr.GetConfig(), "")
@@ -260,7 +263,7 @@ func startController(c config) (stop func() error, err error) {
 	observed.releases, err = setup.Add(mgr, controller.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
 		Helm:   helm.NewRunner(charts, workers(), index, sealKey(), time.Now), Indexed: index.Synced(),
-		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now, TransportWrapper: forReleases}),
+		Clusters:              clusters,
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 16),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,

@@ -8,6 +8,7 @@
 //	start.go      starts the controller once HelmCharts can be watched, and its watches
 //	reconcile.go  Reconcile: read, translate, apply, mirror
 //	gather.go     what exists in the cluster
+//	archives.go   archives at URLs: downloaded once, and again when that is due
 //	takeover.go   releases that k3s' controller has made
 //	objects.go    applies and deletes the objects that are made
 package helmcharts

@@ -5,9 +5,7 @@ package helmcharts
 
 import (
 	"context"
-	"strings"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +15,6 @@ import (
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helmchart"
-	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 )
 
 // gather reads what a HelmChart is translated from.
@@ -47,10 +44,8 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 	if metav1.IsControlledBy(secret, c) {
 		in.Kept = secret.Data
 	}
-	if in.Archive, err = r.archive(ctx, c); err != nil {
-		return in, err
-	}
-	if ref := c.Spec.RepoCAConfigMap; ref != nil {
+	// An archive is downloaded with the rights of the release, and not with those of the controller.
+	if ref := c.Spec.RepoCAConfigMap; ref != nil && !helmchart.FromArchive(c.Spec) {
 		cm := &corev1.ConfigMap{}
 		found, err := r.read(ctx, c, ref.Name, cm)
 		if err != nil {
@@ -63,32 +58,11 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 			}
 		}
 	}
-	return in, r.gatherSecrets(ctx, in)
-}
-
-// archive returns the artifact of a chart that Pintle itself reads; nil if there is none. An archive by
-// URL is downloaded once: afterwards its digest is in the status of the ExternalArtifact. A failure is a
-// *helmchart.Refusal.
-func (r *Reconciler) archive(ctx context.Context, c *cattlev1.HelmChart) (*helmchart.Archive, error) {
-	url, ok := archive.ArtifactURL(c)
-	if !ok || !r.externalArtifacts || !helmchart.FromArchive(c.Spec) {
-		return nil, nil //nolint:nilnil // there is none
+	if err := r.gatherSecrets(ctx, in); err != nil {
+		return in, err
 	}
-	source := &sourcev1.ExternalArtifact{}
-	err := r.client.Get(ctx, client.ObjectKeyFromObject(c), source)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, err
-	}
-	if a := source.Status.Artifact; c.Spec.ChartContent == "" && metav1.IsControlledBy(source, c) && a != nil && a.URL == url {
-		return &helmchart.Archive{URL: a.URL, Digest: a.Digest, Revision: a.Revision}, nil
-	}
-	d, err := r.digest(ctx, url)
-	if err != nil {
-		return nil, &helmchart.Refusal{Reason: cattlev1.ReasonArtifactFailed, Message: "The archive of the chart could not be read: " + err.Error()}
-	}
-	// A revision with a colon would become a part of the chart's version.
-	_, revision, _ := strings.Cut(d, ":")
-	return &helmchart.Archive{URL: url, Digest: d, Revision: revision}, nil
+	in.Archive, err = r.archive(ctx, in)
+	return in, err
 }
 
 // gatherSecrets reads the Secrets with ignoreUpdates.

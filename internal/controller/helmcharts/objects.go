@@ -39,7 +39,12 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 	if err := r.applySecret(ctx, in, want.Secret); err != nil {
 		return nil, err
 	}
-	if err := r.apply(ctx, c, object(sourcev1.GroupVersion.WithKind(want.Source.Kind), c, c.Name, map[string]any{"spec": want.Source.Spec})); err != nil {
+	source := object(sourcev1.GroupVersion.WithKind(want.Source.Kind), c, c.Name, map[string]any{"spec": want.Source.Spec})
+	if a := want.Source.Archive; a != nil && a.Request != "" {
+		// After a restart it is known which request was handled.
+		source.SetAnnotations(map[string]string{helmv2.AnnotationReconcileRequest: a.Request})
+	}
+	if err := r.apply(ctx, c, source); err != nil {
 		return nil, err
 	}
 	if want.Source.Archive != nil {

@@ -31,8 +31,6 @@ const (
 	fieldOwner = client.FieldOwner("pintle-helmcharts")
 	// deletedRetry is the pause until an object that is being deleted is looked for again.
 	deletedRetry = 5 * time.Second
-	// downloadRetry is the pause until a failed download of an archive is repeated.
-	downloadRetry = time.Minute
 )
 
 // Reconciler reconciles HelmCharts.
@@ -49,9 +47,8 @@ type Reconciler struct {
 	defaultServiceAccount string
 	externalArtifacts     bool
 	// asK3s reinstalls failed releases even if they hold claims.
-	asK3s bool
-	// digest downloads the artifact of an archive, and returns its digest.
-	digest func(ctx context.Context, url string) (string, error)
+	asK3s    bool
+	archives *archives
 }
 
 // Reconcile makes and keeps the objects of one HelmChart, and mirrors the state of its release. Its
@@ -59,6 +56,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &cattlev1.HelmChart{}
 	if err := r.client.Get(ctx, req.NamespacedName, c); err != nil {
+		r.archives.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !helmchart.Manages(c) {
@@ -87,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return after(min(u.left, deletedRetry)), nil
 	}
 	refusal, refused := errors.AsType[*helmchart.Refusal](err)
-	if err != nil && !refused {
+	if err != nil && !refused && !errors.Is(err, errDownloading) {
 		return retry(err)
 	}
 	if !refused {
@@ -112,14 +110,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if taken {
 		return retry(r.dropFinalizer(ctx, c))
 	}
-	switch {
-	case !refused:
-	case refusal.Reason == cattlev1.ReasonNameTaken:
+	if refused && refusal.Reason == cattlev1.ReasonNameTaken {
 		return after(deletedRetry), nil
-	case refusal.Reason == cattlev1.ReasonArtifactFailed:
-		return after(downloadRetry), nil
 	}
-	return ctrl.Result{}, nil
+	return after(r.archives.next(req.NamespacedName, isLost(in.Before))), nil
 }
 
 // retry returns the result of a write that failed. A conflict means that the cache is behind.
@@ -159,6 +153,11 @@ func (r *Reconciler) offer(ctx context.Context, c *cattlev1.HelmChart, a *helmch
 	offered := source.DeepCopy()
 	offered.Status.Artifact = &fluxmeta.Artifact{URL: a.URL, Path: strings.TrimPrefix(a.URL, "http://"+archive.Host+"/"), Digest: a.Digest, Revision: a.Revision, LastUpdateTime: metav1.Now()}
 	return r.client.Status().Patch(ctx, offered, client.MergeFromWithOptions(source, client.MergeFromWithOptimisticLock{}), fieldOwner)
+}
+
+// archiveKept emits an event about a read that failed while an older version of the archive is kept.
+func (r *Reconciler) archiveKept(c *cattlev1.HelmChart, err error) {
+	controller.Emit(r.events, c, status.HelmChartArchiveKept(err.Error()))
 }
 
 // record writes the revision of a release that is taken over into the status of its HelmRelease.

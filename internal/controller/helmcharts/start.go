@@ -11,10 +11,13 @@ import (
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
@@ -25,6 +28,7 @@ import (
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/controller/optional"
 	"github.com/pintle-dev/pintle/internal/helmchart"
 )
@@ -38,28 +42,38 @@ import (
 func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*optional.Starter, error) {
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: shared.Events, enqueue: enqueue, connections: shared.Connections, records: o.Helm,
-		defaultServiceAccount: o.DefaultServiceAccount, externalArtifacts: o.ExternalArtifacts, asK3s: o.HelmCharts.ReinstallAsK3s, digest: o.HelmCharts.Digest,
+		defaultServiceAccount: o.DefaultServiceAccount, asK3s: o.HelmCharts.ReinstallAsK3s,
+		archives: &archives{read: o.HelmCharts.Archives.Read, now: o.Now, known: map[types.NamespacedName]*knownArchive{}},
 	}
 	start := &optional.Starter{
 		What: "HelmCharts", Log: mgr.GetLogger().WithName("helmcharts"), Signal: optional.NewSignal(),
-		Watchable: func(ctx context.Context) error { return watchable(ctx, mgr.GetAPIReader(), o) },
+		Watchable: func(ctx context.Context) error { return r.watchable(ctx, o) },
 		Run:       func(ctx context.Context) error { return r.setup(ctx, mgr, o) },
 	}
 	return start, mgr.Add(start)
 }
 
-// watchable returns an error if a kind that the controller watches cannot be listed.
-func watchable(ctx context.Context, live client.Reader, o controller.Options) error {
-	kinds := []client.ObjectList{
+// watchable returns an error if a kind that the controller watches cannot be listed. Only archives need
+// ExternalArtifacts.
+func (r *Reconciler) watchable(ctx context.Context, o controller.Options) error {
+	for _, list := range []client.ObjectList{
 		&cattlev1.HelmChartList{}, &cattlev1.HelmChartConfigList{}, &sourcev1.HelmRepositoryList{}, &corev1.ServiceAccountList{},
-	}
-	if o.ExternalArtifacts {
-		kinds = append(kinds, &sourcev1.ExternalArtifactList{})
-	}
-	for _, list := range kinds {
-		if err := live.List(ctx, list, client.Limit(1), client.InNamespace(o.WatchedNamespace)); err != nil {
-			return fmt.Errorf("list %T: %w", list, err)
+	} {
+		if err := r.listable(ctx, list, o.WatchedNamespace); err != nil {
+			return err
 		}
+	}
+	err := r.listable(ctx, &sourcev1.ExternalArtifactList{}, o.WatchedNamespace)
+	r.externalArtifacts = err == nil
+	if apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (r *Reconciler) listable(ctx context.Context, list client.ObjectList, namespace string) error {
+	if err := r.live.List(ctx, list, client.Limit(1), client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("list %T: %w", list, err)
 	}
 	return nil
 }
@@ -83,8 +97,12 @@ func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, o controller.O
 		Owns(&helmv2.HelmRelease{}).
 		Owns(&sourcev1.HelmRepository{}).
 		Owns(&sourcev1.OCIRepository{})
-	if o.ExternalArtifacts {
+	if r.externalArtifacts {
 		b = b.Owns(&sourcev1.ExternalArtifact{})
+		if !o.ExternalArtifacts {
+			// The controller of HelmReleases does not watch them.
+			b = b.Watches(&sourcev1.ExternalArtifact{}, handler.EnqueueRequestsFromMapFunc(r.releasing), builder.WithPredicates(trigger.SourceChanged{}))
+		}
 	}
 	for _, kind := range referencedKinds() {
 		b = b.WatchesRawSource(source.Kind(referenced, kind, handler.TypedEnqueueRequestsFromMapFunc(r.referencing)))
@@ -94,6 +112,14 @@ func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, o controller.O
 		// HelmReleases do not depend on HelmCharts.
 		CacheSyncTimeout: 24 * time.Hour,
 	}).Complete(r)
+}
+
+// releasing triggers a reconciliation of the HelmRelease of an archive, and returns nothing.
+func (r *Reconciler) releasing(_ context.Context, source client.Object) []reconcile.Request {
+	if owner := metav1.GetControllerOf(source); owner != nil && owner.Kind == cattlev1.HelmChartKind {
+		r.enqueue(client.ObjectKeyFromObject(source))
+	}
+	return nil
 }
 
 // referencedKinds returns objects of the kinds that HelmCharts reference, as metadata.

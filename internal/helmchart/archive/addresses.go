@@ -4,6 +4,7 @@
 package archive
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,15 +19,27 @@ import (
 type Addresses struct {
 	// Allowed are ranges that are allowed nevertheless.
 	Allowed []netip.Prefix
+	// Instead is what to do about another address, in errors.
+	Instead string
 }
 
-// sharedRanges returns the ranges beside the private ones that clusters and their nodes use, or that
-// lead to other addresses.
-func sharedRanges() []netip.Prefix {
+// Private returns the private ranges, which a user may reach.
+func Private() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("fc00::/7"),
+	}
+}
+
+// notPublic returns the ranges of IPv4, and of IPv6 within publicIPv6, that clusters, their nodes and
+// clouds use, or that lead to other addresses.
+func notPublic() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-		netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("fec0::/10"),
+		netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+		// The host agent of Azure, which has the secrets of a node.
+		netip.MustParsePrefix("168.63.129.16/32"),
+		// Teredo and other protocols, 6to4, and documentation.
+		netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("3fff::/20"),
 	}
 }
 
@@ -37,7 +50,15 @@ func (a Addresses) Allows(ip netip.Addr) bool {
 	if slices.ContainsFunc(a.Allowed, contains) {
 		return true
 	}
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(sharedRanges(), contains)
+	if nat64 := netip.MustParsePrefix("64:ff9b::/96"); nat64.Contains(ip) {
+		// A gateway translates it to the IPv4 address in its last bytes.
+		all := ip.As16()
+		return a.Allows(netip.AddrFrom4([4]byte(all[12:])))
+	}
+	if publicIPv6 := netip.MustParsePrefix("2000::/3"); ip.Is6() && !publicIPv6.Contains(ip) {
+		return false
+	}
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(notPublic(), contains)
 }
 
 // control rejects a connection after its name was resolved, so that a name cannot change its address
@@ -48,14 +69,19 @@ func (a Addresses) control(_, address string, _ syscall.RawConn) error {
 		return err
 	}
 	if !a.Allows(at.Addr()) {
-		return fmt.Errorf("the address %s is not public: allow its range with --helmchart-archive-cidr", at.Addr())
+		return fmt.Errorf("the address %s is not public: %s", at.Addr(), a.Instead)
 	}
 	return nil
 }
 
-// Transport returns a transport that connects to allowed addresses only. It uses no proxy, which would
-// choose the address.
-func (a Addresses) Transport() *http.Transport {
+// Transport returns a transport for one archive. It connects to allowed addresses only, without a
+// proxy, which would choose the address. Connections are not kept: they may have client credentials.
+func (a Addresses) Transport(config *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: a.control}
-	return &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 10, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second}
+	return &http.Transport{
+		DialContext: dialer.DialContext, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: 1 << 20, DisableKeepAlives: true,
+		// The digest is one of the bytes that were sent, and unpacking has limits of its own.
+		DisableCompression: true,
+	}
 }

@@ -4,6 +4,8 @@
 package archive
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/url"
 	"strings"
 
@@ -11,53 +13,93 @@ import (
 )
 
 // Host is the host in the URLs of artifacts that no source-controller serves. It never resolves: only
-// the controller's own client knows it. The path of a URL names what is read:
+// a Transport knows it. The path of a URL names the HelmChart and its archive:
 //
-//	/https/<host>/<path>         an archive at that URL, likewise for http
-//	/content/<namespace>/<name>  spec.chartContent of that HelmChart
+//	/<namespace>/<name>/https/<host>/<path>  the archive at that URL, likewise for http
+//	/<namespace>/<name>                      spec.chartContent
+//
+// A query may be secret, and the URL is in a status. So it is replaced by its digest. With certificates
+// of its own, the URL has the parameter cas, because policies may not allow them.
 const Host = "helmcharts.pintle.invalid"
 
-const contentPath = "content"
+const ownCAs = "cas"
 
 // ArtifactURL returns the URL of the artifact of a HelmChart with an archive; false if the URL in
 // spec.chart cannot be used.
 func ArtifactURL(c *cattlev1.HelmChart) (string, bool) {
-	u := url.URL{Scheme: "http", Host: Host}
+	u := url.URL{Scheme: "http", Host: Host, Path: "/" + c.Namespace + "/" + c.Name}
 	if c.Spec.ChartContent != "" {
-		u.Path = "/" + contentPath + "/" + c.Namespace + "/" + c.Name
 		return u.String(), true
 	}
 	of, err := url.Parse(c.Spec.Chart)
-	if err != nil || of.Scheme != "http" && of.Scheme != "https" || of.Host == "" || of.User != nil || of.Fragment != "" {
+	if err != nil || !usable(of) || of.Fragment != "" {
 		return "", false
 	}
-	u.Path, u.RawPath, u.RawQuery = "/"+of.Scheme+"/"+of.Host+of.Path, "/"+of.Scheme+"/"+of.Host+of.EscapedPath(), of.RawQuery
+	before := u.Path + "/" + of.Scheme + "/" + of.Host
+	u.Path, u.RawPath = before+of.Path, before+of.EscapedPath()
+	var parameters []string
+	if c.Spec.RepoCA != "" || c.Spec.RepoCAConfigMap != nil {
+		parameters = append(parameters, ownCAs)
+	}
+	if of.RawQuery != "" {
+		sum := sha256.Sum256([]byte(of.RawQuery))
+		parameters = append(parameters, hex.EncodeToString(sum[:]))
+	}
+	u.RawQuery = strings.Join(parameters, "&")
 	return u.String(), true
 }
 
-// ArchiveURL returns the URL that an artifact of a HelmChart is read from; false if it is none, or if
-// it is in a HelmChart.
-func ArchiveURL(artifact *url.URL) (*url.URL, bool) {
-	if artifact.Host != Host {
-		return nil, false
-	}
-	scheme, rest, _ := strings.Cut(strings.TrimPrefix(artifact.EscapedPath(), "/"), "/")
-	if scheme != "http" && scheme != "https" {
-		return nil, false
-	}
-	of, err := url.Parse(scheme + "://" + rest)
-	if err != nil || of.Host == "" || of.User != nil {
-		return nil, false
-	}
-	of.RawQuery = artifact.RawQuery
-	return of, true
+func usable(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-// ContentOf returns the HelmChart whose spec.chartContent an artifact is; false if it is none.
-func ContentOf(artifact *url.URL) (namespace, name string, is bool) {
-	parts := strings.Split(strings.TrimPrefix(artifact.Path, "/"), "/")
-	if artifact.Host != Host || len(parts) != 3 || parts[0] != contentPath {
-		return "", "", false
+// Location is what the URL of an artifact says. A tenant may have written it: only a comparison with
+// ArtifactURL of the HelmChart tells that it is true.
+type Location struct {
+	// Namespace and Name are those of the HelmChart.
+	Namespace, Name string
+	// Archive is the URL in spec.chart without its query; empty for spec.chartContent.
+	Archive string
+	// OwnCAs is true if the HelmChart names certificates, and Query if the URL has a query.
+	OwnCAs, Query bool
+}
+
+// String returns what messages name.
+func (l Location) String() string {
+	if l.Archive == "" {
+		return "HelmChart '" + l.Namespace + "/" + l.Name + "'"
 	}
-	return parts[1], parts[2], true
+	return l.Archive
+}
+
+// Is reports whether the URL of an artifact has Host.
+func Is(artifact string) bool {
+	u, err := url.Parse(artifact)
+	return err == nil && u.Host == Host
+}
+
+// Locate returns what the URL of an artifact says; false if it is not one of a HelmChart.
+func Locate(artifact string) (Location, bool) {
+	u, err := url.Parse(artifact)
+	if err != nil || u.Host != Host {
+		return Location{}, false
+	}
+	parts := strings.SplitN(strings.TrimPrefix(u.EscapedPath(), "/"), "/", 4)
+	if len(parts) < 2 || parts[0] == "" || parts[1] == "" {
+		return Location{}, false
+	}
+	l := Location{Namespace: parts[0], Name: parts[1]}
+	if len(parts) == 2 {
+		return l, true
+	}
+	of, err := url.Parse(parts[2] + "://" + parts[len(parts)-1])
+	if err != nil || len(parts) != 4 || !usable(of) {
+		return Location{}, false
+	}
+	l.Archive = of.String()
+	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
+		l.OwnCAs = l.OwnCAs || parameter == ownCAs
+		l.Query = l.Query || parameter != ownCAs && parameter != ""
+	}
+	return l, true
 }

@@ -17,6 +17,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -30,7 +31,7 @@ func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, helmv2.AddToScheme, v1alpha1.AddToScheme, opsv1alpha1.AddToScheme,
-		sourcev1.AddToScheme,
+		sourcev1.AddToScheme, cattlev1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
