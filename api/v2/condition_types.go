@@ -107,6 +107,10 @@ const (
 
 	// ReasonMissingRollbackTarget means that there is no revision to roll back to.
 	ReasonMissingRollbackTarget string = "MissingRollbackTarget"
+
+	// ReasonClaimsKept means that the failed release is not uninstalled, because it holds
+	// PersistentVolumeClaims.
+	ReasonClaimsKept string = "ClaimsKept"
 )
 
 // Results of actions, of conditions Released, TestSuccess, Remediated and, as a summary, Ready. All

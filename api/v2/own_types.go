@@ -82,6 +82,11 @@ const (
 	// waits. They then last until their timeout, even if an object certainly cannot become ready.
 	AnnotationFailEarly string = "pintle.dev/fail-early"
 
+	// AnnotationKeepClaims on a HelmRelease, with the value "true", excludes a release that holds
+	// PersistentVolumeClaims from remediation by uninstall. A failed upgrade is rolled back instead, a
+	// failed install stays, and no retry follows.
+	AnnotationKeepClaims string = "pintle.dev/keep-claims"
+
 	// EventMetadataFailure is the key of the failure code of an event.
 	EventMetadataFailure string = "pintle.dev/failure"
 

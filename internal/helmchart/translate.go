@@ -130,7 +130,7 @@ func Translate(in Input) (Desired, *Refusal) {
 		secret[key] = content
 	}
 	hr.Annotations[cattlev1.AnnotationInputs] = inputs
-	remediate(in, &hr.Spec, inputs)
+	remediate(in, hr)
 	return Desired{Release: hr, Source: source, Secret: secret}, nil
 }
 
@@ -142,6 +142,8 @@ func refused(in Input) *Refusal {
 		return &Refusal{cattlev1.ReasonUnsupportedVersion, fmt.Sprintf("Only Helm v3 charts are supported: spec.helmVersion is %q", spec.HelmVersion)}
 	case spec.Driver != "" && spec.Driver != cattlev1.DriverSecret:
 		return refuse("spec.driver %s is not supported: releases are stored in Secrets", spec.Driver)
+	case spec.BackOffLimit != nil && *spec.BackOffLimit < 0:
+		return refuse("spec.backOffLimit is negative")
 	case len(c.Name) > maxName:
 		return refuse("metadata.name is the name of the release, and has more than %d characters", maxName)
 	case spec.TargetNamespace != "" && len(validation.IsDNS1123Label(spec.TargetNamespace)) > 0:
@@ -190,7 +192,7 @@ func setServerSide(spec *helmv2.HelmReleaseSpec, mode cattlev1.ServerSide) {
 // digest returns a digest of everything that a HelmChart and its HelmChartConfig set.
 func digest(spec helmv2.HelmReleaseSpec, source map[string]any, values map[string][]byte, in Input) string {
 	// Maps are encoded in the order of their keys. An error is not possible: all have been decoded.
-	raw, _ := json.Marshal([]any{spec, source, values, failurePolicy(in), in.Chart.Spec.BackOffLimit})
+	raw, _ := json.Marshal([]any{spec, source, values, FailurePolicy(in), in.Chart.Spec.BackOffLimit})
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
 }

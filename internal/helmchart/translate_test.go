@@ -79,7 +79,7 @@ func TestTranslate(t *testing.T) {
 		"NoWaiting": {repo + "failurePolicy: retry", nil, []string{
 			`"install":{"disableTakeOwnership":true,"disableWait":true,`, `"upgrade":{"disableTakeOwnership":true,"disableWait":true,`, `"rollback":{"disableWait":true`,
 		}},
-		"Waiting":        {repo, []func(*Input){annotated(cattlev1.AnnotationWait, "true")}, []string{`"install":{"disableTakeOwnership":true,"crds"`, `"rollback":{"serverSideApply"`}},
+		"Waiting":        {repo, []func(*Input){annotated(cattlev1.AnnotationWait, "true")}, []string{`"disableTakeOwnership":true,"crds":"Create"`, `"disableTakeOwnership":true,"crds":"Skip"`, `"rollback":{"serverSideApply"`}},
 		"TakeOwnership":  {repo + "takeOwnership: true\nfailurePolicy: retry", nil, []string{`"install":{"disableWait":true,`, `"upgrade":{"disableWait":true,`}},
 		"ServerSide":     {repo, nil, []string{`"serverSideApply":true`, `"serverSideApply":"auto"`}},
 		"ServerSideOn":   {repo + `serverSide: "true"`, nil, []string{`"serverSideApply":true`, `"serverSideApply":"enabled"`}},
@@ -191,6 +191,7 @@ func TestRefused(t *testing.T) {
 		"RepoForRegistry":    {"chart: oci://registry.example/web\nrepo: https://charts.example", nil, cattlev1.ReasonRefused, "spec.repo"},
 		"PlainHTTPS":         {repo + "plainHTTP: true", nil, cattlev1.ReasonRefused, "spec.plainHTTP"},
 		"CAConfigMap":        {repo + "repoCAConfigMap: {name: gone}", nil, cattlev1.ReasonRefused, "ConfigMap 'apps/gone' does not exist"},
+		"BackOffLimit":       {repo + "backOffLimit: -1", nil, cattlev1.ReasonRefused, "spec.backOffLimit"},
 		"SetPath":            {repo + `set: {"a b": x}`, nil, cattlev1.ReasonRefused, `spec.set["a b"]`},
 		"ArchiveURL":         {"chart: ftp://charts.example/web.tgz", []func(*Input){func(in *Input) { in.Archive = nil }}, cattlev1.ReasonRefused, "spec.chart is not an http or https URL"},
 		"NoCRD":              {"chartContent: aGVsbG8=", []func(*Input){func(in *Input) { in.ExternalArtifacts = false }}, cattlev1.ReasonRefused, "spec.chartContent needs the CRD ExternalArtifact"},
@@ -286,72 +287,47 @@ func TestIgnoreUpdates(t *testing.T) {
 	}
 }
 
-// before returns a HelmRelease that was made from the same inputs, with an inventory.
-func before(t *testing.T, spec string, ids ...string) *helmv2.HelmRelease {
-	t.Helper()
-	made, refusal := Translate(input(t, spec))
-	if refusal != nil {
-		t.Fatal(refusal)
-	}
-	hr := made.Release
-	hr.Status.Inventory = &helmv2.ResourceInventory{}
-	for _, id := range ids {
-		hr.Status.Inventory.Entries = append(hr.Status.Inventory.Entries, helmv2.ResourceRef{ID: id})
-	}
-	return hr
-}
-
-// stalled returns a HelmRelease whose last attempt failed.
-func stalled(hr *helmv2.HelmRelease) *helmv2.HelmRelease {
-	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionStalled, Status: metav1.ConditionTrue}}
-	return hr
-}
-
-// TestRemediation: a release that holds claims, or may hold some, is not uninstalled by reinstall.
+// TestRemediation: reinstall uninstalls a failed release. Unless the flag states otherwise, the HelmRelease
+// is annotated so that a release that holds claims is excluded.
 func TestRemediation(t *testing.T) {
 	const (
 		none      = `null null`
-		rollback  = `null {"remediateLastFailure":true,"strategy":"rollback"}`
-		uninstall = `{"retries":1000} {"retries":1000,"remediateLastFailure":true,"strategy":"uninstall"}`
+		uninstall = `{"retries":1000} {"retries":1000,"remediateLastFailure":false,"strategy":"uninstall"}`
+		kept      = uninstall + " kept"
 	)
-	const noted, claim, set = "apps_web__ConfigMap", "apps_data__PersistentVolumeClaim", "apps_db_apps_StatefulSet"
-	reinstalling := before(t, repo, noted)
-	reinstalling.Spec.Install.Remediation = &helmv2.InstallRemediation{Retries: 1000}
-	ready := before(t, repo, noted)
-	ready.Spec.Install.Remediation = reinstalling.Spec.Install.Remediation
-	ready.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReady, Status: metav1.ConditionTrue}}
+	asK3s := func(in *Input) { in.AsK3s = true }
 	for name, tc := range map[string]struct {
 		spec string
 		edit []func(*Input)
 		want string
 	}{
-		"New":           {repo, nil, rollback},
-		"NoClaims":      {repo, []func(*Input){was(before(t, repo, noted))}, none},
-		"FailedClaim":   {repo, []func(*Input){was(stalled(before(t, repo, noted, claim)))}, rollback},
-		"FailedSet":     {repo, []func(*Input){was(stalled(before(t, repo, set)))}, rollback},
-		"FailedWithout": {repo, []func(*Input){was(stalled(before(t, repo, noted)))}, uninstall},
-		"Reinstalling":  {repo, []func(*Input){was(reinstalling)}, uninstall},
-		"Reinstalled":   {repo, []func(*Input){was(ready)}, none},
-		"Changed":       {repo + "version: 2.x", []func(*Input){was(stalled(before(t, repo, noted)))}, none},
-		"AsK3s":         {repo, []func(*Input){func(in *Input) { in.AsK3s = true }}, uninstall},
-		"BackOffLimit":  {repo + "backOffLimit: 2", []func(*Input){func(in *Input) { in.AsK3s = true }}, strings.ReplaceAll(uninstall, "1000", "2")},
-		"Abort":         {repo + "failurePolicy: abort", []func(*Input){func(in *Input) { in.AsK3s = true }}, none},
-		"Retry":         {repo + "failurePolicy: retry", nil, none},
-		"ConfigWins":    {repo + "failurePolicy: reinstall", []func(*Input){config(t, "failurePolicy: abort")}, none},
+		"Default":      {repo, nil, kept},
+		"Reinstall":    {repo + "failurePolicy: reinstall", nil, kept},
+		"AsK3s":        {repo, []func(*Input){asK3s}, uninstall},
+		"BackOffLimit": {repo + "backOffLimit: 2", nil, strings.ReplaceAll(kept, "1000", "2")},
+		"NoRetries":    {repo + "backOffLimit: 0", []func(*Input){asK3s}, strings.ReplaceAll(strings.ReplaceAll(uninstall, `"retries":1000,`, ""), `"retries":1000`, "")},
+		"Abort":        {repo + "failurePolicy: abort\nbackOffLimit: 2", []func(*Input){asK3s}, none},
+		"Retry":        {repo + "failurePolicy: retry", nil, none},
+		"ConfigWins":   {repo + "failurePolicy: reinstall", []func(*Input){config(t, "failurePolicy: abort")}, none},
+		"ConfigAlone":  {repo, []func(*Input){config(t, "failurePolicy: retry")}, none},
+		"ConfigSilent": {repo, []func(*Input){config(t, "{}")}, kept},
+		"ConfigEmpty":  {repo + "failurePolicy: abort", []func(*Input){config(t, "{}")}, none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, refusal := Translate(input(t, tc.spec, tc.edit...))
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
-			if diff := cmp.Diff(tc.want, as(t, got.Release.Spec.Install.Remediation)+" "+as(t, got.Release.Spec.Upgrade.Remediation)); diff != "" {
+			found := as(t, got.Release.Spec.Install.Remediation) + " " + as(t, got.Release.Spec.Upgrade.Remediation)
+			if got.Release.Annotations[helmv2.AnnotationKeepClaims] == "true" {
+				found += " kept"
+			}
+			if diff := cmp.Diff(tc.want, found); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
-
-func was(hr *helmv2.HelmRelease) func(*Input) { return func(in *Input) { in.Before = hr } }
 
 // TestManages: only HelmCharts whose annotation names Pintle are managed.
 func TestManages(t *testing.T) {

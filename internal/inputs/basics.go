@@ -47,6 +47,7 @@ func basics(hr *helmv2.HelmRelease, suspension release.Suspension, defaults helm
 			TestFilters:        testFilters(hr.Spec.GetTest()),
 			Reinstall:          spec.Upgrade.GetChartNameChangeStrategy() == helmv2.ChartNameChangeReinstall,
 			PreserveValues:     hr.Spec.GetUpgrade().PreserveValues,
+			KeepClaims:         hr.Annotations[helmv2.AnnotationKeepClaims] == "true",
 			Drift:              hr.GetDriftMode(),
 			DriftTimeout:       hr.GetTimeout(),
 		},

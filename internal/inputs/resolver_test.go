@@ -513,6 +513,17 @@ func TestResolve(t *testing.T) {
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
+		"KeepClaims": {
+			reason: "an annotation excludes a release that holds claims from the uninstall", objects: []client.Object{repository(s)},
+			edit: func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{helmv2.AnnotationKeepClaims: "true"} },
+			want: Want{
+				Desired: release.Desired{
+					UID: "uid-1", Namespace: "prod", Generation: 3, Target: target, Chart: note, SourceRevision: "1.2.3@" + tagDigest, ConfigDigest: emptyDigest,
+					Policy: policyWith(func(p *release.Policy) { p.KeepClaims = true }),
+				},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
 		"Values": {
 			reason: "values are parsed and digested", objects: []client.Object{repository(s)},
 			edit: func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"foo":"bar"}`)} },

@@ -206,7 +206,7 @@ func knownReasons() map[string]struct{} {
 		helmv2.ReasonProgressing, helmv2.ReasonProgressingWithRetry, helmv2.ReasonDependencyNotReady, helmv2.ReasonInvalidCELExpression,
 		helmv2.ReasonAccessDenied, helmv2.ReasonArtifactFailed, helmv2.ReasonSourceNotReady, helmv2.ReasonValuesError,
 		helmv2.ReasonChartMutateError, helmv2.ReasonRESTClientError,
-		helmv2.ReasonStateError, helmv2.ReasonHealthCheckCanceled, helmv2.ReasonRetriesExceeded,
+		helmv2.ReasonStateError, helmv2.ReasonHealthCheckCanceled, helmv2.ReasonRetriesExceeded, helmv2.ReasonClaimsKept,
 		helmv2.ReasonMissingRollbackTarget, helmv2.ReasonInstallSucceeded, helmv2.ReasonInstallFailed, helmv2.ReasonUpgradeSucceeded,
 		helmv2.ReasonUpgradeFailed, helmv2.ReasonAwaitingTests, helmv2.ReasonTestSucceeded, helmv2.ReasonTestFailed,
 		helmv2.ReasonRollbackSucceeded, helmv2.ReasonRollbackFailed, helmv2.ReasonUninstallSucceeded, helmv2.ReasonUninstallFailed,

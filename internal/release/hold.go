@@ -219,7 +219,7 @@ func retryHold(in Input) *Decision {
 	if !p.Exhausted(in.Recorded.Failures) {
 		return nil
 	}
-	return stallAfterRetries(StateFailed, helmv2.ActionRollback, in.Recorded.Failures)
+	return stallAfterRetries(StateFailed, helmv2.ActionRollback, in.Recorded.Failures, false)
 }
 
 // MustReadRevision returns the number of the revision that the decision depends on and that was not

@@ -152,6 +152,9 @@ type Policy struct {
 	PreserveValues bool
 	// RefuseDenials is true if all attempts are refused whose dry runs deny objects.
 	RefuseDenials bool
+	// KeepClaims is true if a release that holds claims is not uninstalled because it failed; see
+	// KeepingClaims.
+	KeepClaims bool
 	// Drift is the mode of drift detection. DriftTimeout bounds a correction.
 	Drift        helmv2.DriftDetectionMode
 	DriftTimeout time.Duration
@@ -174,6 +177,9 @@ type ActionPolicy struct {
 	NoHooks bool
 	// Uninstall is true if the remediation is an uninstall, false if it is a rollback.
 	Uninstall bool
+	// ClaimsKept is true if the policy is another one than in the spec, because the release holds
+	// claims.
+	ClaimsKept bool
 }
 
 // Exhausted reports whether the number of failures exceeds the retries.

@@ -112,6 +112,7 @@ func PlannedAction(in Input) HelmAction {
 func (in Input) WithRevisions(stored []Revision, conflicts []Conflict) Input {
 	in.Observed.Stray, in.Observed.Conflicts = nil, conflicts
 	in.Observed.Revisions = BelieveAll(stored, in.Desired.UID, in.Recorded.History)
+	in.Desired.Policy = in.Desired.Policy.KeepingClaims(in.Observed.Revisions)
 	return in
 }
 

@@ -179,6 +179,8 @@ type Revision struct {
 	// InstallHooksLeft is true if the revision has pre-install or post-install hooks that have not
 	// succeeded.
 	InstallHooksLeft bool
+	// HoldsClaims is true if the manifest has PersistentVolumeClaims, or StatefulSets that create some.
+	HoldsClaims bool
 	// PostInstall, PostUpgrade and PostRollback are true if the revision has hooks that run after
 	// its objects are ready.
 	PostInstall  bool

@@ -166,7 +166,7 @@ func retriesExhausted(in Input) *Decision {
 	if absent(in) != nil {
 		status := ResetCounters(in.Recorded, in.Desired)
 		if p := in.Desired.Policy.Install; !p.Retry && p.Exhausted(status.InstallFailures) {
-			return stallAfterRetries(StateAbsent, helmv2.ActionInstall, status.InstallFailures)
+			return stallAfterRetries(StateAbsent, helmv2.ActionInstall, status.InstallFailures, false)
 		}
 		return nil
 	}
@@ -182,22 +182,30 @@ func retriesExhausted(in Input) *Decision {
 		if a.RemediateLast && !newest.Rollback {
 			return nil
 		}
-		return stallAfterRetries(StateFailed, a.action, a.failures)
+		return stallAfterRetries(StateFailed, a.action, a.failures, a.ClaimsKept)
 	}
 	status := ResetCounters(in.Recorded, in.Desired)
 	if p := in.Desired.Policy.Upgrade; difference(in) != "" && !p.Retry && p.Exhausted(status.UpgradeFailures) {
-		return stallAfterRetries(StateOutOfSync, helmv2.ActionUpgrade, status.UpgradeFailures)
+		return stallAfterRetries(StateOutOfSync, helmv2.ActionUpgrade, status.UpgradeFailures, p.ClaimsKept)
 	}
 	return nil
 }
 
-// stallAfterRetries returns a decision to stall.
-func stallAfterRetries(state State, action helmv2.ReleaseAction, failures int64) *Decision {
-	return &Decision{
+// stallAfterRetries returns a decision to stall. claimsKept is true if the release is not uninstalled
+// because it holds claims.
+func stallAfterRetries(state State, action helmv2.ReleaseAction, failures int64, claimsKept bool) *Decision {
+	d := &Decision{
 		State: state, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
 		Why: RetriesExceededMessage(action, failures),
 	}
+	if claimsKept {
+		d.Action, d.Why = Stall{Reason: helmv2.ReasonClaimsKept}, d.Why+": "+whyClaimsKept
+	}
+	return d
 }
+
+// whyClaimsKept states why a failed release is not uninstalled.
+const whyClaimsKept = "the release is not uninstalled, because it holds PersistentVolumeClaims"
 
 // RetriesExceededMessage returns the message for an install or upgrade that exceeded its retries.
 func RetriesExceededMessage(action helmv2.ReleaseAction, failures int64) string {
@@ -244,6 +252,9 @@ func failed(in Input) *Decision {
 		}}
 	}
 	target := Previous(in.Recorded.History, in.Desired.Policy.Upgrade.IgnoreTests)
+	if target == nil && a.ClaimsKept {
+		return stallAfterRetries(StateFailed, a.action, a.failures, true)
+	}
 	if target == nil {
 		return &Decision{
 			State: StateFailed, Action: Stall{Reason: helmv2.ReasonMissingRollbackTarget},

@@ -119,7 +119,7 @@ func reinstall(in Input) *Decision {
 	if newest == nil || newest.Status != helmv2.StatusFailed || !newest.EndedEarly() || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
 		return nil
 	}
-	if a := newest.Attempt; a == nil || a.Action != helmv2.ActionInstall || unmanaged(in) != nil || !hooksMissed(in) {
+	if a := newest.Attempt; a == nil || a.Action != helmv2.ActionInstall || unmanaged(in) != nil || !hooksMissed(in) || in.Desired.Policy.Install.ClaimsKept {
 		return nil
 	}
 	return &Decision{

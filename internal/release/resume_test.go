@@ -186,6 +186,7 @@ func TestReinstall(t *testing.T) {
 		"HooksRun":             {func(in *Input) { in.Observed.Revisions[0].InstallHooksLeft = false }, RuleFailed},
 		"HooksDisabled":        {func(in *Input) { in.Desired.Policy.Install.NoHooks = true }, RuleFailed},
 		"Failed":               {func(in *Input) { in.Observed.Revisions[0].Interrupted = false }, RuleFailed},
+		"ClaimsKept":           {func(in *Input) { in.Desired.Policy.Install.ClaimsKept = true }, RuleFailed},
 		"Upgrade":              {func(in *Input) { in.Observed.Revisions[0].Attempt.Action = helmv2.ActionUpgrade }, RuleFailed},
 		"NoAttempt":            {func(in *Input) { in.Observed.Revisions[0].Attempt = nil }, RuleFailed},
 		"OfAnother":            {func(in *Input) { in.Observed.Revisions[0].Owner = "another" }, RuleFailed},

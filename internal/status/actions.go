@@ -42,7 +42,7 @@ func eventAction(reason string) string {
 	case helmv2.ReasonInterrupted, helmv2.EventReasonApprovalVoid, helmv2.ReasonDryRunDenied, helmv2.ReasonReleaseTooLarge,
 		helmv2.EventReasonReleaseNearlyTooLarge, helmv2.EventReasonInventoryBuildFailed,
 		helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.EventReasonObjectsKept, helmv2.EventReasonObjectsSkipped,
-		helmv2.ReasonProgressing, helmv2.ReasonProgressingWithRetry, helmv2.ReasonRetriesExceeded,
+		helmv2.ReasonProgressing, helmv2.ReasonProgressingWithRetry, helmv2.ReasonRetriesExceeded, helmv2.ReasonClaimsKept,
 		helmv2.ReasonInvalidCELExpression, helmv2.ReasonUnsupportedField, helmv2.ReasonContested, helmv2.ReasonTargetUnavailable,
 		helmv2.ReasonRESTClientError, helmv2.ReasonStateError, helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow,
 		helmv2.ReasonAwaitingApproval, helmv2.ReasonRejected, helmv2.ReasonPlanFailed,

@@ -122,6 +122,8 @@ func startRelease(c *conditions, message string, again, insists bool) {
 
 // Finished reports an action that has ended.
 func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
+	// The attempt may have made the first revision that holds claims.
+	o.Desired.Policy = o.Desired.Policy.KeepingClaims(o.Revisions)
 	r := Report{Status: *hr.Status.DeepCopy()}
 	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
 	c.cause = causeOf(o)

@@ -97,7 +97,7 @@ func (c *conditions) unknownCause() string {
 func isFailure(reason string) bool {
 	switch reason {
 	case helmv2.ReasonInstallFailed, helmv2.ReasonUpgradeFailed, helmv2.ReasonTestFailed, helmv2.ReasonRollbackFailed,
-		helmv2.ReasonUninstallFailed, helmv2.ReasonRetriesExceeded, helmv2.ReasonMissingRollbackTarget:
+		helmv2.ReasonUninstallFailed, helmv2.ReasonRetriesExceeded, helmv2.ReasonMissingRollbackTarget, helmv2.ReasonClaimsKept:
 		return true
 	}
 	return false

@@ -26,8 +26,6 @@ type HelmChartInput struct {
 	Release *helmv2.HelmRelease
 	// Policy is what follows a failure.
 	Policy cattlev1.FailurePolicy
-	// Guarded is true if a failed release that may hold claims is not reinstalled.
-	Guarded bool
 	// Ignored are the fields that have no effect.
 	Ignored []string
 }
@@ -77,6 +75,13 @@ func mirrored(in HelmChartInput) (failed, ready cattlev1.HelmChartCondition) {
 	}
 	c := of(helmv2.ConditionReady)
 	if c.Type == "" || c.ObservedGeneration != hr.Generation {
+		if hr.Spec.Suspend || of(helmv2.ConditionSuspended).Status == metav1.ConditionTrue {
+			ready.Reason, ready.Message = helmv2.ReasonSuspended, "The HelmRelease is suspended: changes have no effect"
+			if before := helmChartCondition(in.Recorded, cattlev1.ConditionFailed); before.Type != "" {
+				failed = before
+			}
+			return failed, ready
+		}
 		ready.Message = "The HelmRelease has not been reconciled yet"
 		return failed, ready
 	}
@@ -85,35 +90,37 @@ func mirrored(in HelmChartInput) (failed, ready cattlev1.HelmChartCondition) {
 		return failed, ready
 	}
 	failed.Status, failed.Reason, failed.Message = metav1.ConditionTrue, ready.Reason, ready.Message
-	switch stalled := of(helmv2.ConditionStalled).Status == metav1.ConditionTrue; {
-	case stalled && in.Policy == cattlev1.FailurePolicyRetry:
-		// k3s reports failures of other policies only.
+	switch stalled := of(helmv2.ConditionStalled); {
+	case in.Policy == cattlev1.FailurePolicyRetry:
+		// As in k3s, only failures of other policies are final.
 		failed.Status, failed.Reason = metav1.ConditionFalse, cattlev1.ReasonWaitsForChange
 		failed.Message = "spec.failurePolicy retry waits for a change. " + ready.Message
-	case stalled && in.Guarded && in.Policy == cattlev1.FailurePolicyReinstall:
+	case stalled.Status == metav1.ConditionTrue && stalled.Reason == helmv2.ReasonClaimsKept:
 		failed.Reason = cattlev1.ReasonClaimsKept
-		failed.Message = "The release was not uninstalled, since it may hold PersistentVolumeClaims (--helmchart-reinstall=protect). " + ready.Message
+		failed.Message = "The release was not uninstalled, because it holds PersistentVolumeClaims (--helmchart-reinstall=protect). " + ready.Message
 	}
 	return failed, ready
 }
 
-// helmChartEvents returns an event for each condition Failed that is new, and for the first HelmRelease.
+// helmChartEvents returns an event for each failure whose reason is new, and for the first HelmRelease.
 func helmChartEvents(in HelmChartInput, now cattlev1.HelmChartStatus) []Event {
 	var all []Event
-	find := func(s cattlev1.HelmChartStatus, kind string) cattlev1.HelmChartCondition {
-		if i := slices.IndexFunc(s.Conditions, func(c cattlev1.HelmChartCondition) bool { return c.Type == kind }); i >= 0 {
-			return s.Conditions[i]
-		}
-		return cattlev1.HelmChartCondition{}
-	}
-	before, after := find(in.Recorded, cattlev1.ConditionFailed), find(now, cattlev1.ConditionFailed)
-	if after.Status == metav1.ConditionTrue && (before.Status != after.Status || before.Reason != after.Reason) {
+	before, after := helmChartCondition(in.Recorded, cattlev1.ConditionFailed), helmChartCondition(now, cattlev1.ConditionFailed)
+	if (after.Status == metav1.ConditionTrue || after.Reason == cattlev1.ReasonWaitsForChange) && (before.Status != after.Status || before.Reason != after.Reason) {
 		all = append(all, warning(after.Reason, after.Message, nil).about(helmv2.EventActionReconcile))
 	}
-	if c := find(now, cattlev1.ConditionJobCreated); c.Status == metav1.ConditionTrue && find(in.Recorded, cattlev1.ConditionJobCreated).Status != c.Status {
+	if c := helmChartCondition(now, cattlev1.ConditionJobCreated); c.Status == metav1.ConditionTrue && helmChartCondition(in.Recorded, cattlev1.ConditionJobCreated).Status != c.Status {
 		all = append(all, normal(c.Reason, c.Message, nil).about(helmv2.EventActionReconcile))
 	}
 	return all
+}
+
+// helmChartCondition returns a condition of a HelmChart; zero if there is none.
+func helmChartCondition(s cattlev1.HelmChartStatus, kind string) cattlev1.HelmChartCondition {
+	if i := slices.IndexFunc(s.Conditions, func(c cattlev1.HelmChartCondition) bool { return c.Type == kind }); i >= 0 {
+		return s.Conditions[i]
+	}
+	return cattlev1.HelmChartCondition{}
 }
 
 // TakenOver returns the status of a HelmRelease whose release another controller has made, with the

@@ -103,7 +103,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if err := r.mirror(ctx, c, status.HelmChartInput{
 		Recorded: c.Status, Refusal: refusal, Release: made, Policy: helmchart.FailurePolicy(in), Ignored: helmchart.Ignored(c.Spec),
-		Guarded: !r.asK3s && helmchart.ClaimsOf(made) != helmchart.ClaimsNone,
 	}); err != nil {
 		return retry(err)
 	}

@@ -192,7 +192,7 @@ func toRevision(rls *helmrelease.Release, annotations map[string]string) release
 	rev := labelled(rls.Labels, rls.Version)
 	rev.Name, rev.Namespace, rev.Digest = rls.Name, rls.Namespace, observationDigest(rls)
 	rev.PostInstall, rev.PostUpgrade, rev.PostRollback = hasHook(rls, helmrelease.HookPostInstall), hasHook(rls, helmrelease.HookPostUpgrade), hasHook(rls, helmrelease.HookPostRollback)
-	rev.Tests, rev.InstallHooksLeft = testsOf(rls), installHooksLeft(rls)
+	rev.Tests, rev.InstallHooksLeft, rev.HoldsClaims = testsOf(rls), installHooksLeft(rls), holdsClaims(rls.Manifest)
 	rev.SourceRevision = annotations[helmv2.AnnotationSourceRevision]
 	// A time that cannot be parsed counts as none.
 	rev.Ended, _ = time.Parse(time.RFC3339, annotations[helmv2.AnnotationEnded])

@@ -59,6 +59,8 @@ func (f Failure) Kind() Kind {
 		return RolledBack
 	case f.Uninstalled:
 		return Uninstalled
+	case f.Policy.ClaimsKept && (!f.Policy.RemediateLast || f.Target == 0):
+		return ClaimsKept
 	case exhausted && !f.Policy.RemediateLast:
 		return NoRetries
 	case f.Policy.Uninstall || f.Action == helmv2.ActionInstall:

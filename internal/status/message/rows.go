@@ -17,6 +17,7 @@ const (
 	UninstalledNext   Kind = "UninstalledNext"
 	NoTarget          Kind = "NoTarget"
 	NoRetries         Kind = "NoRetries"
+	ClaimsKept        Kind = "ClaimsKept"
 	RolledBack        Kind = "RolledBack"
 	Uninstalled       Kind = "Uninstalled"
 	Remediated        Kind = "Remediated"
@@ -91,6 +92,7 @@ func failures() []Row {
 		row(UninstalledNext, failed, "The {outcome} revision stays until the uninstall", "{remedy}{again}", install, upgrade, test),
 		row(NoTarget, failed, failedStays, "There is no revision to roll back to. {remedy}{again}", upgrade, test),
 		row(NoRetries, failed, failedStays, "{remedy}{again}", install, upgrade, test),
+		row(ClaimsKept, failed, "The {outcome} revision stays, because it holds PersistentVolumeClaims", "{remedy}{again}", install, upgrade, test),
 		row(RolledBack, failed, "{runs}", "{remedy}{again}", helmv2.ReasonRollbackSucceeded),
 		row(Uninstalled, failed, uninstalled, "{remedy}{again}", install, upgrade, test, helmv2.ReasonUninstallSucceeded),
 		row(Remediated, failed, "The {outcome} revision stays until its remediation", "{remedy}{again}", install, upgrade, test),
@@ -122,7 +124,7 @@ func stalls() []Row {
 	return []Row{
 		row(NoTargetStalled, "{cause}", failedStays, "Change the spec, the chart or the values: the next upgrade then replaces the failed revision",
 			helmv2.ReasonMissingRollbackTarget),
-		row(RetriesExceeded, "{cause}", failedStays, noRetries, helmv2.ReasonRetriesExceeded),
+		row(RetriesExceeded, "{cause}", failedStays, noRetries, helmv2.ReasonRetriesExceeded, helmv2.ReasonClaimsKept),
 		row(Contested, "{cause}", nothing, "Delete or rename one of the two HelmReleases: the release is taken over when its owner is gone", helmv2.ReasonContested),
 		row(PolicyRefused, "{cause}", "The installed release stays",
 			"Change the spec or the policy", helmv2.ReasonPolicyRefused),
