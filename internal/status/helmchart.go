@@ -74,6 +74,10 @@ func mirrored(in HelmChartInput) (failed, ready cattlev1.HelmChartCondition) {
 		return metav1.Condition{}
 	}
 	c := of(helmv2.ConditionReady)
+	if !hr.DeletionTimestamp.IsZero() {
+		ready.Message = "The HelmRelease is being deleted"
+		return failed, ready
+	}
 	if c.Type == "" || c.ObservedGeneration != hr.Generation {
 		if hr.Spec.Suspend || of(helmv2.ConditionSuspended).Status == metav1.ConditionTrue {
 			ready.Reason, ready.Message = helmv2.ReasonSuspended, "The HelmRelease is suspended: changes have no effect"

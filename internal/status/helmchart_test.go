@@ -38,6 +38,10 @@ func TestHelmChart(t *testing.T) {
 		hr.Spec.Suspend = true
 		return hr
 	}
+	deleted := func(hr *helmv2.HelmRelease) *helmv2.HelmRelease {
+		hr.DeletionTimestamp = &metav1.Time{Time: testNow}
+		return hr
+	}
 	recorded := func(failed metav1.ConditionStatus, reason string) cattlev1.HelmChartStatus {
 		return cattlev1.HelmChartStatus{Conditions: []cattlev1.HelmChartCondition{
 			{Type: cattlev1.ConditionJobCreated, Status: metav1.ConditionTrue},
@@ -81,6 +85,7 @@ func TestHelmChart(t *testing.T) {
 		"Suspended":     {HelmChartInput{Recorded: made, Release: suspended(release("Ready/True/UpgradeSucceeded/1"))}, "JobCreated=True/HelmReleaseCreated Failed=False/ Ready=Unknown/Suspended", "", "before"},
 		"SuspendedNew":  {HelmChartInput{Release: suspended(release())}, "JobCreated=True/HelmReleaseCreated Failed=False/ Ready=Unknown/Suspended", "Normal/HelmReleaseCreated", ""},
 		"SuspendedHere": {HelmChartInput{Recorded: made, Release: release("Suspended/True/Suspended", "Ready/True/UpgradeSucceeded/1")}, "JobCreated=True/HelmReleaseCreated Failed=False/ Ready=Unknown/Suspended", "", ""},
+		"Deleted":       {HelmChartInput{Recorded: made, Release: deleted(release(failing, stalled))}, justMade, "", ""},
 		"SuspendedFailed": {
 			HelmChartInput{Recorded: recorded(metav1.ConditionTrue, "UpgradeFailed"), Release: suspended(release(failing+"/1", stalled+"/1")), Policy: cattlev1.FailurePolicyAbort},
 			"JobCreated=True/HelmReleaseCreated Failed=True/UpgradeFailed Ready=Unknown/Suspended", "", "before",

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,8 +115,8 @@ func (r *Reconciler) applySecret(ctx context.Context, in helmchart.Input, data m
 	return nil
 }
 
-// apply applies an object, unless one of its name was not made for the HelmChart. It completes the
-// object from the answer. An object that is as it was applied is left alone.
+// apply applies an object, unless one of its name was not made for the HelmChart, or is being deleted.
+// It completes the object from the answer. An object that is as it was applied is left alone.
 func (r *Reconciler) apply(ctx context.Context, c *cattlev1.HelmChart, u *unstructured.Unstructured) error {
 	annotations := maps.Clone(u.GetAnnotations())
 	if annotations == nil {
@@ -134,10 +135,10 @@ func (r *Reconciler) apply(ctx context.Context, c *cattlev1.HelmChart, u *unstru
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return err
-	case !metav1.IsControlledBy(have, c):
-		return taken(u, "exists, and was not made for this HelmChart. Rename one of the two, or delete it")
 	case have.GetDeletionTimestamp() != nil:
-		return taken(u, "is being deleted")
+		return errDeleted
+	case !metav1.IsControlledBy(have, c):
+		return taken(u)
 	case covers(have.Object, u.Object):
 		u.Object = have.Object
 		return nil
@@ -173,11 +174,16 @@ func covers(have, want any) bool {
 	return equality.Semantic.DeepEqual(have, want)
 }
 
-func taken(u *unstructured.Unstructured, why string) error {
+func taken(u *unstructured.Unstructured) error {
 	return &helmchart.Refusal{
-		Reason: cattlev1.ReasonNameTaken, Message: fmt.Sprintf("%s '%s/%s' %s", u.GetKind(), u.GetNamespace(), u.GetName(), why),
+		Reason: cattlev1.ReasonNameTaken,
+		Message: fmt.Sprintf("%s '%s/%s' exists, and was not made for this HelmChart. Rename one of the two, or delete it",
+			u.GetKind(), u.GetNamespace(), u.GetName()),
 	}
 }
+
+// errDeleted means that an object with the required name is being deleted, and is made when it is gone.
+var errDeleted = errors.New("an object is being deleted")
 
 // deleteOthers deletes the sources of a HelmChart but one of a kind. If kind is empty, it deletes all of
 // them, and the Secret.

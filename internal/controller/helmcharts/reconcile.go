@@ -11,6 +11,7 @@ import (
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,7 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return after(min(u.left, deletedRetry)), nil
 	}
 	refusal, refused := errors.AsType[*helmchart.Refusal](err)
-	if err != nil && !refused && !errors.Is(err, errDownloading) {
+	deleted := errors.Is(err, errDeleted)
+	if err != nil && !refused && !deleted && !errors.Is(err, errDownloading) {
 		return retry(err)
 	}
 	if !refused {
@@ -106,19 +108,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}); err != nil {
 		return retry(err)
 	}
-	if taken {
+	switch {
+	case taken:
 		return retry(r.dropFinalizer(ctx, c))
-	}
-	if refused && refusal.Reason == cattlev1.ReasonNameTaken {
+	case deleted, refused && refusal.Reason == cattlev1.ReasonNameTaken:
 		return after(deletedRetry), nil
 	}
 	return after(r.archives.next(req.NamespacedName, isLost(in.Before))), nil
 }
 
-// retry returns the result of a write that failed. A conflict means that the cache is behind.
+// retry returns the result of a write that failed. A conflict means that the cache is behind. In a
+// namespace that is being deleted nothing can be made, and the HelmChart is deleted too.
 func retry(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return after(controller.StaleRetry), nil
+	}
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
