@@ -6,7 +6,6 @@ package integration
 import (
 	"encoding/base64"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,14 +16,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helmchart"
 )
 
 // k3sChart creates a HelmChart that Pintle manages, with a spec in YAML.
@@ -191,22 +188,6 @@ func TestK3sRefused(t *testing.T) {
 	w.untilChart(c, cattlev1.ConditionReady, metav1.ConditionFalse, "helm-web")
 }
 
-// TestK3sNameTaken: an object of the same name that was not made for the HelmChart is not touched.
-func TestK3sNameTaken(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.account("helm-web", "configmaps", "secrets")
-	w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("web", nil)
-	w.untilReady(hr)
-	c := w.k3sChart("web", repoSpec)
-	w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, "HelmRelease '"+w.namespace+"/web' exists, and was not made for this HelmChart")
-	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
-	if len(hr.OwnerReferences) > 0 || hr.Spec.ChartRef == nil {
-		t.Errorf("the HelmRelease was taken: %+v", hr.ObjectMeta)
-	}
-}
-
 // TestK3sManagedBy: only HelmCharts whose annotation names Pintle are touched. The finalizer of k3s is
 // removed, and the release stays when the annotation is given back.
 func TestK3sManagedBy(t *testing.T) {
@@ -241,37 +222,6 @@ func TestK3sManagedBy(t *testing.T) {
 	}
 }
 
-// TestK3sDeletion: a HelmChart that is deleted leaves nothing once the garbage collector has deleted what
-// it owned.
-func TestK3sDeletion(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.account("helm-web", "configmaps", "secrets")
-	c := w.k3sChart("web", repoSpec+"values: {message: hello}")
-	hr := w.madeFor(c)
-	w.fillFor(hr, "1.0.0")
-	w.untilRevision(hr, 1)
-	w.must(suite.client.Delete(t.Context(), c))
-	// There is no garbage collector here.
-	for _, object := range []client.Object{
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: helmchart.SecretName(c)}},
-		&sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}, hr,
-	} {
-		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(object), object))
-		if !metav1.IsControlledBy(object, c) {
-			t.Errorf("%T %s is not owned by the HelmChart", object, object.GetName())
-		}
-		w.must(suite.client.Delete(t.Context(), object))
-	}
-	w.untilGone(hr)
-	if records := w.stored("web"); len(records) > 0 {
-		t.Errorf("%d records are left", len(records))
-	}
-	if err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "web"}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the ConfigMap is left: %v", err)
-	}
-}
-
 // TestK3sRegistry: a chart in a registry comes from an OCIRepository, which the HelmChart owns.
 func TestK3sRegistry(t *testing.T) {
 	t.Parallel()
@@ -296,31 +246,6 @@ func TestK3sRegistry(t *testing.T) {
 	w.until(hr, "Ready from the repository", func(hr *helmv2.HelmRelease) bool {
 		return hr.Spec.Chart != nil && hr.Spec.ChartRef == nil && hr.Status.ObservedGeneration == hr.Generation && condition(hr, "Ready").Status == metav1.ConditionTrue
 	})
-}
-
-// TestK3sFailurePolicy: retry and abort leave a failed release, and differ in condition Failed.
-func TestK3sFailurePolicy(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for policy, want := range map[string]metav1.ConditionStatus{"abort": metav1.ConditionTrue, "retry": metav1.ConditionFalse} {
-		w.account("helm-"+policy, "configmaps", "secrets")
-		c := w.k3sChart(policy, "chart: oci://registry.example/note\nfailurePolicy: "+policy)
-		hr := w.madeFor(c)
-		archive := pack(t, "note", "1.0.0", map[string]string{
-			"templates/job.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-x, annotations: {helm.sh/hook: pre-install}}\nbinaryData: {a: '%%%'}\n",
-		})
-		w.publish(policy, "1.0.0", archive)
-		w.until(hr, "stalled", func(hr *helmv2.HelmRelease) bool {
-			return condition(hr, helmv2.ConditionStalled).Status == metav1.ConditionTrue
-		})
-		await(w, c, "the failure", func(c *cattlev1.HelmChart) bool {
-			f := k3sCondition(c, cattlev1.ConditionFailed)
-			return f.Status == want && f.Message != "" && k3sCondition(c, cattlev1.ConditionReady).Status == metav1.ConditionFalse
-		})
-		if !slices.ContainsFunc(w.stored(policy), func(s corev1.Secret) bool { return s.Labels["status"] == "failed" }) {
-			t.Errorf("%s: no failed revision is left", policy)
-		}
-	}
 }
 
 // TestK3sArchives: a chart comes from an archive at a URL, and from the HelmChart itself. A change of
@@ -396,39 +321,5 @@ func TestK3sGate(t *testing.T) {
 		if n.Load() > 0 {
 			t.Errorf("%d requests for %s", n.Load(), part)
 		}
-	}
-}
-
-// TestK3sReinstall: a failed release without claims is uninstalled and installed anew. One that may hold
-// claims stays, and says so.
-func TestK3sReinstall(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	broken := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-x, annotations: {helm.sh/hook: 'post-install,post-upgrade'}}\n" +
-		"binaryData: {{ if .Values.works }}{}{{ else }}{a: '%%%'}{{ end }}\n"
-	claim := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: {{ .Release.Name }}}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
-	plain := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n"
-	for name, object := range map[string]string{"plain": plain, "claim": claim} {
-		w.account("helm-"+name, "configmaps", "secrets", "persistentvolumeclaims")
-		c := w.k3sChart(name, "chart: oci://registry.example/note")
-		hr := w.madeFor(c)
-		w.publish(name, "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/hook.yaml": broken, "templates/object.yaml": object}))
-		if name == "claim" {
-			w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, cattlev1.ReasonClaimsKept)
-			w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
-			if hr.Spec.Install.Remediation != nil || len(w.stored(name)) != 1 {
-				t.Errorf("remediation of the install is %+v", hr.Spec.Install.Remediation)
-			}
-			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &corev1.PersistentVolumeClaim{}))
-		} else {
-			w.until(hr, "reinstalled", func(hr *helmv2.HelmRelease) bool {
-				return hr.Spec.Install.Remediation != nil && condition(hr, helmv2.ConditionRemediated).Status == metav1.ConditionTrue
-			})
-		}
-		w.editChart(c, func(c *cattlev1.HelmChart) {
-			c.Spec.Set = map[string]intstr.IntOrString{"works": intstr.FromString("true")}
-		})
-		w.untilChart(c, cattlev1.ConditionReady, metav1.ConditionTrue, "")
-		w.until(hr, "no reinstall", func(hr *helmv2.HelmRelease) bool { return hr.Spec.Install.Remediation == nil })
 	}
 }
