@@ -125,7 +125,7 @@ func (o *Options) bindOperations(fs *pflag.FlagSet) {
 
 func (o *Options) bindHelmCharts(fs *pflag.FlagSet) {
 	fs.StringVar(&o.HelmChartReinstall, "helmchart-reinstall", ReinstallProtect,
-		"What follows a failure with failurePolicy reinstall of a HelmChart: protect does not uninstall a release that may hold PersistentVolumeClaims, "+
+		"What follows a failure with failurePolicy reinstall of a HelmChart: protect does not uninstall a release that holds PersistentVolumeClaims, "+
 			"as-k3s does. Needs the feature gate HelmChartAPI."+ownFlag)
 	fs.StringArrayVar(&o.HelmChartArchiveCIDRs, "helmchart-archive-cidr", nil,
 		"Range of addresses, such as 10.1.0.0/16, that archives by URL in HelmCharts may have beside public ones. Can be repeated. Needs the feature gate HelmChartAPI."+ownFlag)

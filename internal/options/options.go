@@ -104,7 +104,7 @@ type Options struct {
 	Memory MemoryWatch
 	// OperationTimeout is the maximum time that an Operation waits, and that one of its Jobs runs.
 	OperationTimeout time.Duration
-	// HelmChartReinstall is protect or as-k3s: whether a failed release of a HelmChart that may hold
+	// HelmChartReinstall is protect or as-k3s: whether a failed release of a HelmChart that holds
 	// claims is reinstalled.
 	HelmChartReinstall string
 	// HelmChartArchiveCIDRs are ranges of addresses that archives in HelmCharts may have beside
