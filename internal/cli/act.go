@@ -55,6 +55,7 @@ func (s *Session) actCommand(cmd *cobra.Command, of func(hr *helmv2.HelmRelease,
 		if err != nil {
 			return err
 		}
+		s.noteOwner(hr)
 		r, err := of(hr.DeepCopy(), args)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +34,7 @@ func createCommand(s *Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(createReleaseCommand(s))
+	cmd.AddCommand(createReleaseCommand(s), createHelmChartCommand(s))
 	return cmd
 }
 
@@ -53,12 +54,40 @@ func createReleaseCommand(s *Session) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.atomic, "atomic", false, "Roll a failed upgrade back, and uninstall a failed install.")
+	cmd.Flags().BoolVar(&o.wait, "wait", true, "Wait until the objects are ready. Unlike helm, a HelmRelease waits unless this is false.")
+	return cmd
+}
+
+func createHelmChartCommand(s *Session) *cobra.Command {
+	o := creation{Session: s, asHelmChart: true}
+	cmd := &cobra.Command{
+		Use:     "helmchart NAME",
+		Aliases: []string{"hc"},
+		Short:   "Create a HelmChart of k3s, which Pintle reconciles, with the flags of helm",
+		Long: "Creates the HelmChart of k3s (helm.cattle.io/v1) that does what 'helm upgrade --install' does with the same flags. " +
+			"With --export, it is printed instead. Pintle reconciles it with the feature gate HelmChartAPI, " +
+			"as ServiceAccount helm-NAME of its namespace if that exists.\n\n" +
+			"Nothing is created if the HelmChart, or an object that is made for it, exists, or if a policy refuses the chart.",
+		Example: "  # Print a HelmChart for Git\n" +
+			"  kubectl pintle create helmchart web --repo https://charts.example.com --chart web --version 1.4.0 -f values.yaml --export",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.atomic, "atomic", false, "Refused: no field of a HelmChart has this meaning.")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the objects are ready. As with helm, a HelmChart does not wait unless this is set.")
+	return cmd
+}
+
+// addFlags adds the flags with the same meaning in all commands.
+func (o *creation) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.chart, "chart", "", "oci:// URL of the chart, or with --repo its name. Required.")
 	flags.StringVar(&o.repo, "repo", "", "URL of the Helm repository of the chart.")
 	flags.StringVar(&o.version, "version", "", "Version of the chart, or a range such as 1.x, whose newest version is installed when it appears. '*' is the newest of all. Required.")
-	flags.BoolVar(&o.atomic, "atomic", false, "Roll a failed upgrade back, and uninstall a failed install.")
-	flags.BoolVar(&o.wait, "wait", true, "Wait until the objects are ready. Unlike helm, a HelmRelease waits unless this is false.")
 	flags.DurationVar(&o.timeout, "timeout", 0, "How long an action may wait for its objects, and for each hook. If 0, 5m.")
 	flags.StringSliceVarP(&o.values.Files, "values", "f", nil, "A file with values, or - for the standard input. Can be repeated.")
 	flags.StringArrayVar(&o.values.Set, "set", nil, "A value, such as image.tag=v2, with the type that helm gives it. Can be repeated.")
@@ -66,14 +95,13 @@ func createReleaseCommand(s *Session) *cobra.Command {
 	flags.StringArrayVar(&o.values.SetFile, "set-file", nil, "A value that is the content of a file, such as script=run.sh. Can be repeated.")
 	flags.StringArrayVar(&o.values.SetJSON, "set-json", nil, "A value in JSON, such as tags=[1,2]. Can be repeated.")
 	flags.StringArrayVar(&o.values.SetLiteral, "set-literal", nil, "A value that is a string, commas included. Can be repeated.")
-	flags.StringVar(&o.targetNamespace, "target-namespace", "", "Namespace to install into, if it is not the namespace of the HelmRelease.")
+	flags.StringVar(&o.targetNamespace, "target-namespace", "", "Namespace to install into, if it is not the namespace of the object.")
 	flags.BoolVar(&o.createNamespace, "create-namespace", false, "Create the namespace of --target-namespace if it is missing.")
 	flags.BoolVar(&o.export, "export", false, "Print the objects as YAML, and create nothing.")
 	for _, name := range []string{"chart", "repo", "version", "timeout", "set", "set-string", "set-json", "set-literal"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
-	_ = cmd.RegisterFlagCompletionFunc("target-namespace", s.completeNamespaces)
-	return cmd
+	_ = cmd.RegisterFlagCompletionFunc("target-namespace", o.completeNamespaces)
 }
 
 // creation is one run of the command.
@@ -82,6 +110,8 @@ type creation struct {
 	releaseFlags
 
 	export bool
+	// asHelmChart creates a HelmChart of k3s.
+	asHelmChart bool
 }
 
 func (o *creation) run(ctx context.Context, name string) error {
@@ -89,14 +119,26 @@ func (o *creation) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if o.asHelmChart && o.atomic {
+		return errors.New("--atomic has no field in a HelmChart. The nearest is spec.failurePolicy: reinstall, the default, which uninstalls a failed release " +
+			"and installs it anew. 'create release' has the flag")
+	}
 	source, hr, err := o.objects(namespace, name, o.read)
 	if err != nil {
 		return err
 	}
+	objects := []client.Object{source, hr}
+	if o.asHelmChart {
+		chart, err := o.helmChart(hr)
+		if err != nil {
+			return err
+		}
+		objects = []client.Object{chart}
+	}
 	c, err := o.connect()
 	var taken client.Object
 	if err == nil {
-		taken, err = c.firstExisting(ctx, hr, source)
+		taken, err = c.firstExisting(ctx, append(objects, hr, source)...)
 	}
 	switch {
 	case err != nil && !o.export:
@@ -111,9 +153,9 @@ func (o *creation) run(ctx context.Context, name string) error {
 		}
 	}
 	if o.export {
-		return text.Manifests(o.Out, source, hr)
+		return text.Manifests(o.Out, objects...)
 	}
-	return o.create(ctx, c, source, hr)
+	return o.create(ctx, c, objects...)
 }
 
 // read returns the content of a file in a flag.

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,13 +19,17 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/helmchart"
 	"github.com/pintle-dev/pintle/internal/values"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -55,7 +60,7 @@ func TestReleaseObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			if err := text.Manifests(&got, source, hr); err != nil {
+			if err := text.Manifests[client.Object](&got, source, hr); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", "create", name+".golden.yaml")
@@ -112,12 +117,85 @@ func TestCreateRelease(t *testing.T) {
 	}
 }
 
+// TestCreateHelmChart: a HelmChart is created, and printed, in place of a release that the same flags
+// create. Objects that are made for it must not exist, and policies hold.
+func TestCreateHelmChart(t *testing.T) {
+	w := newWorld(t, "create/objects.yaml")
+	const shop = "create helmchart shop --chart oci://registry.example.com/charts/shop --version 2.1.0 --timeout 10m --wait --set replicas=3"
+	const cart = "create hc cart --repo https://charts.example.com/ --chart cart --version 1.x -f testdata/create/values.yaml --target-namespace carts --create-namespace"
+	w.golden("create-helmchart", shop+" --export", shop, shop, cart+" --export", "create hc web --chart oci://registry.example.com/charts/web --version 1.0.0",
+		cart+" -n exact", cart+" -n exact --export")
+	created := &cattlev1.HelmChart{}
+	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "apps", Name: "shop"}, created); err != nil {
+		t.Fatal(err)
+	}
+	created.ResourceVersion = ""
+	w.client = nil
+	w.run(append(strings.Fields(shop), "--export")...)
+	printed := decoded(t, w.out.String()).(*cattlev1.HelmChart)
+	printed.TypeMeta, created.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{}
+	if !equality.Semantic.DeepEqual(printed, created) {
+		t.Errorf("created was %+v, and printed was\n%s", created, w.out.String())
+	}
+}
+
+// TestHelmChartOfFlags: the HelmChart of flags stands for the release of the same flags.
+func TestHelmChartOfFlags(t *testing.T) {
+	t.Parallel()
+	for _, f := range []releaseFlags{
+		{chart: ociChart, version: "1.4.0"},
+		{chart: ociChart + "/", version: "v1.4.0+build.1", wait: true},
+		{chart: ociChart, version: "1.x", targetNamespace: "shop", createNamespace: true},
+		{repo: "https://charts.example.com/stable/", chart: "web", version: "~1.4", timeout: 90 * time.Second},
+		{repo: "https://charts.example.com", chart: "web", version: "*", values: values.Flags{Set: []string{"a=1,b=true"}, SetString: []string{"c=007"}, SetLiteral: []string{"d=x: [y"}}},
+	} {
+		source, hr, err := f.objects("apps", "web", os.ReadFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := f.helmChart(hr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, refusal := helmchart.Translate(helmchart.Input{Chart: c, HasServiceAccount: true})
+		if refusal != nil || !helmchart.Manages(c) {
+			t.Fatalf("%+v is refused: %v", c, refusal)
+		}
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fields["spec"].(map[string]any)
+		want["interval"] = got.Source.Spec["interval"]
+		if !equality.Semantic.DeepEqual(want, got.Source.Spec) {
+			t.Errorf("the source is %v, not %v", got.Source.Spec, want)
+		}
+		spec, chart := got.Release.Spec, hr.Spec.Chart
+		if chart != nil {
+			chart.Spec.ReconcileStrategy = spec.Chart.Spec.ReconcileStrategy
+		}
+		if !equality.Semantic.DeepEqual(spec.Chart, chart) || !equality.Semantic.DeepEqual(spec.ChartRef, hr.Spec.ChartRef) ||
+			spec.TargetNamespace != cmp.Or(f.targetNamespace, "apps") || spec.Install.CreateNamespace != f.createNamespace || spec.Install.DisableWait == f.wait ||
+			!equality.Semantic.DeepEqual(spec.Timeout, hr.Spec.Timeout) {
+			t.Errorf("the HelmRelease is %+v, not %+v", spec, hr.Spec)
+		}
+		if hr.Spec.Values == nil {
+			continue
+		}
+		content, err := yaml.YAMLToJSON([]byte(c.Spec.ValuesContent))
+		if err != nil || string(content) != string(hr.Spec.Values.Raw) {
+			t.Errorf("%v: values are %s, not %s", err, content, hr.Spec.Values.Raw)
+		}
+	}
+}
+
 // TestCreateReleaseErrors: arguments without a meaning, and values that cannot be read, are refused.
 func TestCreateReleaseErrors(t *testing.T) {
 	w := newWorld(t, "create/objects.yaml")
 	const shop = "create release shop --chart oci://registry.example.com/charts/shop "
 	w.golden("create-errors",
-		"create chart", "create release", "create release Shop --chart shop --version 1.0.0",
+		"create chart", "create helmchart", "create helmchart shop --chart oci://registry.example.com/charts/shop --version 1.0.0 --atomic",
+		"create helmchart shop --repo https://user:secret@charts.example.com --chart shop --version 1.0.0", "create release", "create release Shop --chart shop --version 1.0.0",
 		shop, shop+"--version newest", shop+"--version 1.0.0 --atomic --wait=false", shop+"--version 1.0.0 --timeout -5s", shop+"--version 1.0.0 --create-namespace",
 		shop+"--version 1.0.0 --target-namespace a.b",
 		"create release shop --version 1.0.0", "create release shop --chart stable/shop --version 1.0.0", "create release shop --chart ./shop-1.0.0.tgz --version 1.0.0",
@@ -198,7 +276,14 @@ func TestHelmFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	chart, _, err := Command(&Session{}).Find([]string{"create", "helmchart"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if chart.LocalNonPersistentFlags().Lookup(f.Name) == nil {
+			t.Errorf("create helmchart has no --%s", f.Name)
+		}
 		// Others than these are flags of helm.
 		if examples[f.Name] == "" && f.Name != "chart" && f.Name != "target-namespace" && f.Name != "export" {
 			t.Errorf("--%s has no example", f.Name)
@@ -208,32 +293,44 @@ func TestHelmFlags(t *testing.T) {
 	flag, field := regexp.MustCompile("`--([a-z-]+)`"), regexp.MustCompile("`(?:([A-Z]\\w+)\\.)?spec\\.([\\w.]+)[^`]*`")
 	for line := range strings.Lines(section) {
 		cells := strings.Split(line, "|")
-		if len(cells) != 6 {
+		if len(cells) != 7 {
 			continue
 		}
 		cells = cells[1:]
 		var paths []string
-		for _, match := range field.FindAllStringSubmatch(cells[1], -1) {
-			kind := map[string]any{"": helmv2.HelmReleaseSpec{}, "OCIRepository": sourcev1.OCIRepositorySpec{}, "HelmRepository": sourcev1.HelmRepositorySpec{}}[match[1]]
+		for _, match := range field.FindAllStringSubmatch(cells[1]+cells[2], -1) {
+			kind := map[string]any{
+				"": helmv2.HelmReleaseSpec{}, "OCIRepository": sourcev1.OCIRepositorySpec{}, "HelmRepository": sourcev1.HelmRepositorySpec{}, "HelmChart": cattlev1.HelmChartSpec{},
+			}[match[1]]
 			if kind == nil || !hasField(reflect.TypeOf(kind), strings.Split(match[2], ".")) {
 				t.Errorf("no object has the field %s", match[0])
 			}
-			paths = append(paths, match[2])
+			paths = append(paths, match[1]+"."+match[2])
 		}
 		for _, match := range flag.FindAllStringSubmatch(cells[0], -1) {
 			name := match[1]
 			example, has := examples[name]
 			delete(examples, name)
-			if has != (strings.TrimSpace(cells[2]) == "yes") {
-				t.Errorf("--%s: create release has it: %t, and the table says %q", name, has, cells[2])
+			if has != (strings.TrimSpace(cells[3]) == "yes") {
+				t.Errorf("--%s: create release has it: %t, and the table says %q", name, has, cells[3])
 			}
 			if !has {
 				continue
 			}
 			w := newWorld(t, "")
 			w.run(append([]string{"create", "release", "web", "--export"}, strings.Fields(example)...)...)
-			if !slices.ContainsFunc(paths, func(path string) bool { return isSet(t, w.out.String(), strings.Split(path, ".")) }) {
+			sets := func(isHelmChart bool) bool {
+				return slices.ContainsFunc(paths, func(path string) bool {
+					kind, path, _ := strings.Cut(path, ".")
+					return (kind == cattlev1.HelmChartKind) == isHelmChart && isSet(t, w.out.String(), strings.Split(path, "."))
+				})
+			}
+			if !sets(false) {
 				t.Errorf("--%s sets none of the fields %v:\n%s%s", name, paths, w.out.String(), w.err.String())
+			}
+			w.run(append([]string{"create", "helmchart", "web", "--export"}, strings.Fields(example)...)...)
+			if name != "atomic" && name != "wait" && !sets(true) {
+				t.Errorf("--%s sets none of the fields of a HelmChart %v:\n%s%s", name, paths, w.out.String(), w.err.String())
 			}
 		}
 	}

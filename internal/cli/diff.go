@@ -184,6 +184,7 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]vie
 		if q.Release, err = c.release(ctx, args[0]); err != nil {
 			return nil, err
 		}
+		d.noteOwner(q.Release)
 		found, err := d.ofRelease(ctx, c, q)
 		if err != nil {
 			return nil, err

@@ -67,12 +67,14 @@ func getCommand(s *Session) *cobra.Command {
 			return err
 		}
 		list.Items = slices.DeleteFunc(list.Items, func(hr helmv2.HelmRelease) bool { return !labelled.Matches(labels.Set(hr.Labels)) })
-		all, err := c.withNames(ctx, view.Releases(list.Items, s.Now()), names)
+		all, err := c.withNames(ctx, view.Releases(list.Items, s.Now()), args)
 		if err != nil {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(r view.Release) bool { return len(wanted) > 0 && !slices.Contains(wanted, r.State) })
-		rows := text.NewReleases(s.listStyle(flags))
+		style := s.listStyle(flags)
+		style.Owners = slices.ContainsFunc(all, func(r view.Release) bool { return r.Owner != "" })
+		rows := text.NewReleases(style)
 		if len(all) > 0 || watch {
 			err = s.print(items[view.Release]{all}, func(w io.Writer, _ text.Style) error { return rows.Print(w, all...) })
 		} else {
@@ -101,23 +103,23 @@ func parseStates(names []string) ([]view.State, error) {
 	return all, nil
 }
 
-// withNames returns the views with some names, all without names.
-func (c *connection) withNames(ctx context.Context, all []view.Release, names []string) ([]view.Release, error) {
-	if len(names) == 0 {
+// withNames returns the views that arguments name, all without arguments.
+func (c *connection) withNames(ctx context.Context, all []view.Release, args []string) ([]view.Release, error) {
+	if len(args) == 0 {
 		return all, nil
 	}
 	var some []view.Release
 	found := map[string]bool{}
 	for _, r := range all {
-		for _, name := range names {
-			if r.Name == name {
-				some, found[name] = append(some, r), true
+		for _, arg := range args {
+			if name, _ := releaseName(arg); r.Name == name && (!isHelmChart(arg) || r.Owner == ownerName(name)) {
+				some, found[arg] = append(some, r), true
 			}
 		}
 	}
-	for _, name := range names {
-		if !found[name] {
-			return nil, c.missing(ctx, releaseKind(), name)
+	for _, arg := range args {
+		if !found[arg] {
+			return nil, c.missingRelease(ctx, arg)
 		}
 	}
 	return some, nil

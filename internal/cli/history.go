@@ -47,6 +47,7 @@ func historyCommand(s *Session) *cobra.Command {
 		if len(args) > 1 {
 			return fmt.Errorf("accepts 1 arg without --diff, received %d", len(args))
 		}
+		s.noteOwner(hr)
 		records, err := c.reader.History(ctx, hr)
 		if err != nil {
 			return err

@@ -70,6 +70,13 @@ func historyWorld(t *testing.T) *world {
 	w.objects = append(w.objects, newWorld(t, "history.yaml").objects...)
 	w.stored = records
 	for _, o := range w.objects {
+		if hr, ok := o.(*helmv2.HelmRelease); ok && hr.Name == "cart" {
+			hr.Spec.ValuesFrom = []helmv2.ValuesReference{
+				{Kind: "Secret", Name: "helmchart-cart", ValuesKey: "HelmChart.spec.valuesContent"},
+				{Kind: "Secret", Name: "helmchart-cart", ValuesKey: "HelmChartConfig.spec.values"},
+				{Kind: "Secret", Name: "helmchart-cart", ValuesKey: "HelmChart.spec.set-000", TargetPath: "image.tag"},
+			}
+		}
 		if hr, ok := o.(*helmv2.HelmRelease); ok && hr.Name == "web" {
 			hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "ConfigMap", Name: "web-defaults"}, {Kind: "Secret", Name: "web-values"}}
 			hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"replicas":3,"tags":["a","b"],"host.name":null}`)}
@@ -101,6 +108,7 @@ func TestHistoryErrors(t *testing.T) {
 func TestValues(t *testing.T) {
 	w := historyWorld(t)
 	w.golden("values", "values web", "values web --provenance", "values web -o json", "values shop", "values missing")
+	w.golden("values-helmchart", "values hc/cart --provenance")
 	w.forbidden["Secret"] = true
 	w.golden("values-forbidden", "values web --provenance")
 }

@@ -19,6 +19,9 @@ import (
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/brief"
+	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/internal/view"
 )
 
 // releaseName returns the name in an argument, which may have the kind before it, as kubectl prints
@@ -29,14 +32,22 @@ func releaseName(arg string) (string, error) {
 	if !has {
 		return arg, nil
 	}
-	kind, group, _ := strings.Cut(strings.ToLower(kind), ".")
-	isRelease := slices.Contains([]string{"hr", "helmrelease", "helmreleases"}, kind)
-	isChart := slices.Contains([]string{"hc", "helmchart", "helmcharts"}, kind) && (group == "" || strings.HasSuffix(group, cattlev1.Group))
-	if name == "" || !isRelease && !isChart {
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
+	if name == "" || !slices.Contains([]string{"hr", "helmrelease", "helmreleases"}, kind) && !isHelmChart(arg) {
 		return "", fmt.Errorf("%q names no HelmRelease: give its name, or helmrelease/NAME, and its namespace with --namespace", arg)
 	}
 	return name, nil
 }
+
+// isHelmChart reports whether an argument names a HelmChart of k3s.
+func isHelmChart(arg string) bool {
+	kind, _, _ := strings.Cut(arg, "/")
+	kind, group, _ := strings.Cut(strings.ToLower(kind), ".")
+	return kind != arg && slices.Contains([]string{"hc", "helmchart", "helmcharts"}, kind) && (group == "" || strings.HasSuffix(group, cattlev1.Group))
+}
+
+// ownerName returns the owner of a HelmRelease that is made for a HelmChart, as views have it.
+func ownerName(name string) string { return cattlev1.HelmChartKind + "/" + name }
 
 // release returns the HelmRelease that an argument names.
 func (c *connection) release(ctx context.Context, arg string) (*helmv2.HelmRelease, error) {
@@ -45,7 +56,39 @@ func (c *connection) release(ctx context.Context, arg string) (*helmv2.HelmRelea
 		return nil, err
 	}
 	hr, err := c.reader.Release(ctx, c.namespace, name)
-	return hr, c.suggest(ctx, releaseKind(), name, err)
+	if apierrors.IsNotFound(err) || err == nil && isHelmChart(arg) && view.OwnerOf(hr) != ownerName(name) {
+		return nil, c.missingRelease(ctx, arg)
+	}
+	return hr, err
+}
+
+// missingRelease returns the error for an argument that names no HelmRelease. For a HelmChart it has the
+// reason, if the user may read it.
+func (c *connection) missingRelease(ctx context.Context, arg string) error {
+	name, err := releaseName(arg)
+	if err != nil {
+		return err
+	}
+	if !isHelmChart(arg) {
+		return c.missing(ctx, releaseKind(), name)
+	}
+	chart := &cattlev1.HelmChart{}
+	switch err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, chart); {
+	case apierrors.IsNotFound(err):
+		return c.missing(ctx, cattlev1.GroupVersion.WithKind(cattlev1.HelmChartKind), name)
+	case err != nil:
+		return fmt.Errorf("no HelmRelease was made for HelmChart %s in namespace %s, and why is not known: %w", name, c.namespace, err)
+	}
+	why := "Pintle does not manage it: its annotation " + cattlev1.AnnotationManagedBy + " is not " + cattlev1.ManagedBy + ", or it has no chart"
+	if helmchart.Manages(chart) {
+		why = "no controller with the feature gate HelmChartAPI has reconciled it"
+		for _, condition := range chart.Status.Conditions {
+			if condition.Type == cattlev1.ConditionFailed && condition.Status == metav1.ConditionTrue {
+				why = condition.Message
+			}
+		}
+	}
+	return fmt.Errorf("no HelmRelease was made for HelmChart %s in namespace %s: %s", name, c.namespace, text.Clean(why))
 }
 
 func releaseKind() schema.GroupVersionKind {
@@ -64,11 +107,11 @@ func (c *connection) suggest(ctx context.Context, kind schema.GroupVersionKind, 
 // missing returns the error for an object that does not exist. It names similar objects, if the user
 // may list them.
 func (c *connection) missing(ctx context.Context, kind schema.GroupVersionKind, name string) error {
-	text := kind.Kind + " " + name + " not found"
+	what := kind.Kind + " " + name + " not found"
 	if c.namespace != "" {
-		text += " in namespace " + c.namespace
+		what += " in namespace " + c.namespace
 	}
-	return errors.New(strings.TrimSpace(text + ". " + similar(name, c.namespace, c.names(ctx, kind))))
+	return errors.New(strings.TrimSpace(what + ". " + similar(name, c.namespace, c.names(ctx, kind))))
 }
 
 // names returns the names of all objects of a kind: if the user may not list those of the cluster,

@@ -15,10 +15,13 @@ import (
 // ones.
 func TestNames(t *testing.T) {
 	w := newWorld(t, "cluster.yaml")
-	w.golden("names", "get hr/web HelmRelease.helm.toolkit.fluxcd.io/cart helmchart/shop -n apps", "get helmcharts.source.toolkit.fluxcd.io/shop -n apps", "get svc/web", "why hr/", "tree shop/web",
+	w.golden("names", "get hr/web HelmRelease.helm.toolkit.fluxcd.io/cart -n apps", "get helmcharts.source.toolkit.fluxcd.io/shop -n apps", "get svc/web", "why hr/", "tree shop/web",
+		"get helmchart/cart -n apps", "history hc/cart -n apps", "get hc/web", "why hc/refused", "tree helmcharts.helm.cattle.io/theirs", "suspend hc/new", "why helmchart/nothing",
 		"why webb", "why helmrelease/wbe", "get web cat", "reconcile web -n finance", "why web -n nowhere", "plan billing", "plan billing -n finance", "get webb -A", "run xyz hook")
 	w.forbidden["PartialObjectMetadata"] = true
 	w.golden("names-forbidden", "why webb")
+	w.forbidden["HelmChart"] = true
+	w.golden("names-forbidden-helmchart", "why hc/refused")
 }
 
 // TestComplete: names, revisions and hooks complete arguments.

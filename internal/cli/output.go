@@ -16,6 +16,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/view"
 )
 
 // output is the value of the flag --output.
@@ -66,6 +67,13 @@ func (s *Session) showReleaseCommand(cmd *cobra.Command, show func(ctx context.C
 		}
 		return show(ctx, c, hr, args)
 	})
+}
+
+// noteOwner prints the object that a HelmRelease was made for to the standard error stream.
+func (s *Session) noteOwner(hr *helmv2.HelmRelease) {
+	if owner := view.OwnerOf(hr); owner != "" && s.out != outputJSON && s.out != outputYAML {
+		_, _ = fmt.Fprintln(s.ErrOut, text.Belongs(hr.Namespace, hr.Name, owner))
+	}
 }
 
 // check returns an error for an unknown format.

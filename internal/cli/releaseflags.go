@@ -18,7 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -76,6 +78,33 @@ func (f releaseFlags) objects(namespace, name string, read func(name string) ([]
 		hr.Spec.Values = &apiextensionsv1.JSON{Raw: raw}
 	}
 	return source, hr, nil
+}
+
+// helmChart returns the HelmChart of k3s that the flags describe, given the HelmRelease that they
+// describe.
+func (f releaseFlags) helmChart(hr *helmv2.HelmRelease) (*cattlev1.HelmChart, error) {
+	c := &cattlev1.HelmChart{
+		TypeMeta: metav1.TypeMeta{APIVersion: cattlev1.GroupVersion.String(), Kind: cattlev1.HelmChartKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: hr.Namespace, Name: hr.Name, Annotations: map[string]string{cattlev1.AnnotationManagedBy: cattlev1.ManagedBy},
+		},
+		Spec: cattlev1.HelmChartSpec{
+			Repo: strings.TrimSuffix(f.repo, "/"), Chart: strings.TrimSuffix(f.chart, "/"), Version: f.version,
+			TargetNamespace: f.targetNamespace, CreateNamespace: f.createNamespace, Timeout: hr.Spec.Timeout,
+		},
+	}
+	if f.wait {
+		c.Annotations[cattlev1.AnnotationWait] = "true"
+	}
+	if hr.Spec.Values != nil {
+		// CRDs of older versions of k3s have no field values.
+		content, err := yaml.JSONToYAML(hr.Spec.Values.Raw)
+		if err != nil {
+			return nil, err
+		}
+		c.Spec.ValuesContent = string(content)
+	}
+	return c, nil
 }
 
 // check returns an error for arguments that have no meaning, alone or together.

@@ -28,6 +28,7 @@ func valuesCommand(s *Session) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&provenance, "provenance", false, "List each key with the object that sets it.")
 	return s.showReleaseCommand(cmd, func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, _ []string) error {
+		s.noteOwner(hr)
 		v, err := c.reader.Values(ctx, hr)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/pintle-dev/pintle/internal/cli/text"
 	"github.com/pintle-dev/pintle/internal/view"
@@ -44,7 +45,13 @@ func whyCommand(s *Session) *cobra.Command {
 		for {
 			facts, err := c.reader.Why(ctx, c.namespace, name)
 			if err != nil {
-				return c.suggest(ctx, releaseKind(), name, err)
+				if apierrors.IsNotFound(err) {
+					return c.missingRelease(ctx, args[0])
+				}
+				return err
+			}
+			if isHelmChart(args[0]) && facts.Release != nil && view.OwnerOf(facts.Release) != ownerName(name) {
+				return c.missingRelease(ctx, args[0])
 			}
 			w := view.Explain(facts)
 			if now := progressOf(w); now != shown {

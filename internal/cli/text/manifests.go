@@ -16,7 +16,7 @@ import (
 )
 
 // Manifests prints objects as YAML for kubectl apply, without their status.
-func Manifests(w io.Writer, objects ...any) error {
+func Manifests[T any](w io.Writer, objects ...T) error {
 	var b strings.Builder
 	for i, object := range objects {
 		if i > 0 {
@@ -70,12 +70,12 @@ func short(field json.RawMessage) any {
 	return text
 }
 
-// specOrder returns the order in which people write the fields of a HelmRelease and of its source. Others
-// follow.
+// specOrder returns the order in which people write the fields of a HelmRelease, its source, and a
+// HelmChart. Others follow.
 func specOrder() []string {
 	return []string{
-		"interval", "timeout", "url", "ref", "layerSelector", "chart", "chartRef", "releaseName", "targetNamespace", "storageNamespace",
-		"install", "upgrade", "values",
+		"interval", "timeout", "url", "ref", "layerSelector", "repo", "chart", "version", "chartRef", "releaseName", "targetNamespace", "storageNamespace",
+		"createNamespace", "install", "upgrade", "values", "valuesContent",
 	}
 }
 

@@ -19,8 +19,11 @@ func NewReleases(style Style) *Releases {
 	if style.Namespaces {
 		header = append([]string{"NAMESPACE"}, header...)
 	}
-	if style.Wide {
+	switch {
+	case style.Wide:
 		header = append(header, "APP", "SOURCE", "OWNER", "FAILURES", "MESSAGE")
+	case style.Owners:
+		header = append(header, "OWNER")
 	}
 	return &Releases{table: newTable(style, header...)}
 }
@@ -55,8 +58,11 @@ func (l *Releases) row(r view.Release) []cell {
 	if style.Namespaces {
 		row = append([]cell{{text: r.Namespace}}, row...)
 	}
-	if style.Wide {
+	switch {
+	case style.Wide:
 		row = append(row, cell{text: or(r.AppVersion)}, cell{text: or(r.Source)}, cell{text: or(r.Owner)}, cell{text: strconv.FormatInt(r.Failures, 10)}, cell{text: or(r.Message)})
+	case style.Owners:
+		row = append(row, cell{text: or(r.Owner)})
 	}
 	return row
 }

@@ -25,6 +25,8 @@ type Style struct {
 	Wide bool
 	// Namespaces includes the column NAMESPACE.
 	Namespaces bool
+	// Owners includes the column OWNER. Wide includes it too.
+	Owners bool
 	// Now is the time that ages are relative to.
 	Now time.Time
 	// NoHeaders leaves out the headers of lists.

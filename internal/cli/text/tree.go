@@ -15,7 +15,7 @@ import (
 func Tree(w io.Writer, v view.Tree, style Style) error {
 	var b strings.Builder
 	if v.Owner != "" {
-		fmt.Fprintf(&b, "%s/%s belongs to %s.\n\n", Clean(v.Namespace), Clean(v.Name), Clean(v.Owner))
+		b.WriteString(Belongs(v.Namespace, v.Name, v.Owner) + "\n\n")
 	}
 	if len(v.Nodes) == 0 {
 		fmt.Fprintf(&b, "%s/%s has no objects.\n", Clean(v.Namespace), Clean(v.Name))
@@ -30,6 +30,11 @@ func Tree(w io.Writer, v view.Tree, style Style) error {
 	unread(&b, v.Unread, style)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Belongs returns the sentence about the object that a HelmRelease was made for.
+func Belongs(namespace, name, owner string) string {
+	return Clean(namespace + "/" + name + " belongs to " + owner + ".")
 }
 
 // branch appends the rows of an object and of those that it owns. first precedes its own row, and
