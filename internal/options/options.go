@@ -19,6 +19,8 @@ import (
 	"github.com/fluxcd/pkg/runtime/logger"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 )
 
 // Defaults of helm-controller's token cache.
@@ -199,8 +201,9 @@ func (o *Options) validateTexts() []error {
 	if _, err := o.ArchiveRanges(); err != nil {
 		errs = append(errs, fmt.Errorf("--helmchart-archive-cidr: %w", err))
 	}
-	if o.Gates.HelmChartAPI && o.WatchLabels != "" {
-		errs = append(errs, errors.New("the feature gate HelmChartAPI needs a controller without --watch-label-selector: the HelmReleases of HelmCharts have no labels of a shard"))
+	if o.Gates.HelmChartAPI && !o.selectsHelmCharts() {
+		errs = append(errs, errors.New("the feature gate HelmChartAPI needs a --watch-label-selector that selects HelmReleases without labels of a shard, "+
+			"such as '!sharding.fluxcd.io/key', or none: set the gate only there"))
 	}
 	if o.SnapshotDigestAlgo != "sha256" {
 		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))
@@ -212,6 +215,12 @@ func (o *Options) validateTexts() []error {
 		errs = append(errs, fmt.Errorf("--log-encoding=%s: json or console", o.Log.LogEncoding))
 	}
 	return errs
+}
+
+// selectsHelmCharts reports whether the controller selects the HelmReleases that it makes for HelmCharts.
+func (o *Options) selectsHelmCharts() bool {
+	selector := o.Selector()
+	return selector == nil || selector.Matches(labels.Set{cattlev1.LabelHelmChart: "any"})
 }
 
 func isEmptyOrHTTP(text string) bool {
