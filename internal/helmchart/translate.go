@@ -95,6 +95,9 @@ func Translate(in Input) (Desired, *Refusal) {
 		return Desired{}, r
 	}
 	secret := map[string][]byte{}
+	if field, name := wrongReference(in); field != "" {
+		return Desired{}, refuse("%s: %q is not the name of an object", field, name)
+	}
 	source, r := sourceOf(in, secret)
 	if r != nil {
 		return Desired{}, r

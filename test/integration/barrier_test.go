@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -266,7 +267,12 @@ func typeOf(object client.Object) string {
 	if partial, is := object.(*metav1.PartialObjectMetadata); is {
 		return partial.Kind
 	}
-	return reflect.TypeOf(object).Elem().Name()
+	of := reflect.TypeOf(object).Elem()
+	if _, is := object.(*cattlev1.HelmChart); is {
+		// source-controller has a kind of the same name.
+		return of.PkgPath() + "." + of.Name()
+	}
+	return of.Name()
 }
 
 type observedInformer struct {
@@ -378,8 +384,11 @@ func (b *barrier) handled(object client.Object, version string) bool {
 // queueOf returns the queue of the controller of an object; nil before that controller has started.
 func (b *barrier) queueOf(object client.Object) *queue {
 	name := "helmrelease"
-	if _, is := object.(*opsv1alpha1.Operation); is {
+	switch object.(type) {
+	case *opsv1alpha1.Operation:
 		name = "operation"
+	case *cattlev1.HelmChart:
+		name = "helmchart"
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

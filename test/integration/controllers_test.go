@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -60,6 +61,9 @@ func (c config) see(opts *ctrl.Options) error {
 	}
 	selector, err := labels.Parse(text)
 	opts.Cache.ByObject[&helmv2.HelmRelease{}] = cache.ByObject{Label: selector}
+	if c.helmCharts.Enabled {
+		opts.Cache.ByObject[&cattlev1.HelmChart{}] = cache.ByObject{Label: selector}
+	}
 	if !c.withoutOperations && os.Getenv("PINTLE_CRDS") == "" {
 		opts.Cache.ByObject[&opsv1alpha1.Operation{}] = cache.ByObject{Label: selector}
 	}

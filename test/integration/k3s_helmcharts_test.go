@@ -6,6 +6,8 @@ package integration
 import (
 	"encoding/base64"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,12 +18,16 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/helmchart"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // k3sChart creates a HelmChart that Pintle manages, with a spec in YAML.
@@ -322,4 +328,45 @@ func TestK3sGate(t *testing.T) {
 			t.Errorf("%d requests for %s", n.Load(), part)
 		}
 	}
+}
+
+// TestK3sSample: the HelmChart of config/samples is accepted, with the account beside it.
+func TestK3sSample(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	objects, err := harness.ReadObjects(filepath.Join(harness.Root(), "config", "samples", "helmchart"))
+	w.must(err)
+	c := &cattlev1.HelmChart{}
+	for _, object := range objects {
+		object.SetNamespace(w.namespace)
+		if object.GetKind() == cattlev1.HelmChartKind {
+			w.must(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, c, true))
+		}
+		// A subject of a RoleBinding has no namespace before kustomize.
+		if object.GetKind() != "RoleBinding" {
+			w.must(suite.client.Create(t.Context(), object))
+		}
+	}
+	if hr := w.madeFor(c); hr.Spec.ServiceAccountName != "helm-hello" || hr.Spec.ChartRef == nil {
+		t.Errorf("the HelmRelease is %+v", hr.Spec)
+	}
+}
+
+// TestK3sInstalledLater: with the feature gate, a controller runs without the CRDs of k3s, and starts when
+// they are installed.
+func TestK3sInstalledLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	crds := lateCRDs{group: cattlev1.Group}
+	ours := w.ownController(config{wrap: crds.wrap, helmCharts: controller.HelmCharts{Enabled: true}})
+	c := w.k3sChart("web", repoSpec+"helmVersion: v2", func(c *cattlev1.HelmChart) { c.Labels = map[string]string{labelController: w.namespace} })
+	w.publish("own", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("own", nil, ours))
+	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(c), c))
+	if len(c.Status.Conditions) > 0 {
+		t.Errorf("without its CRD it has %+v", c.Status.Conditions)
+	}
+	crds.installed.Store(true)
+	w.define(w.namespace + ".example.com")
+	w.untilChart(c, cattlev1.ConditionFailed, metav1.ConditionTrue, cattlev1.ReasonUnsupportedVersion)
 }

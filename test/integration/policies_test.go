@@ -169,8 +169,9 @@ func TestSourceOfTenant(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "has spec.proxySecretRef", "(spec.charts.sources)")
 }
 
-// policyCRDs answers requests for policies with 404 while their CRDs are not installed.
-type policyCRDs struct {
+// lateCRDs answers requests for the kinds of a group with 404 while their CRDs are not installed.
+type lateCRDs struct {
+	group     string
 	installed atomic.Bool
 	// listed are the resources whose list the API server has answered, and received those whose
 	// watch has begun since.
@@ -179,7 +180,7 @@ type policyCRDs struct {
 
 // untilListed waits until the controller has received lists of both kinds of policies: it has sent the
 // next request, which is a watch.
-func (p *policyCRDs) untilListed(w *world) {
+func (p *lateCRDs) untilListed(w *world) {
 	w.t.Helper()
 	for _, resource := range []string{"releasepolicies", "clusterreleasepolicies"} {
 		untilTrue(w, "a list of "+resource, func() bool {
@@ -190,9 +191,9 @@ func (p *policyCRDs) untilListed(w *world) {
 }
 
 // wrap implements the wrapper of a transport. Open watches end when the CRDs are deleted.
-func (p *policyCRDs) wrap(next http.RoundTripper) http.RoundTripper {
+func (p *lateCRDs) wrap(next http.RoundTripper) http.RoundTripper {
 	return transport(func(req *http.Request) (*http.Response, error) {
-		if !strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/") {
+		if !strings.Contains(req.URL.Path, "/apis/"+p.group+"/") {
 			return next.RoundTrip(req)
 		}
 		if !p.installed.Load() {
@@ -229,7 +230,7 @@ func TestPoliciesInstalledLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	var crds policyCRDs
+	crds := lateCRDs{group: v1alpha1.Group}
 	ours := w.ownController(config{wrap: crds.wrap})
 	// The controller cannot receive it yet.
 	freeze := &v1alpha1.ReleasePolicy{

@@ -79,6 +79,8 @@ var suite struct {
 	// watches are those of the tests, and barriers those of the controllers.
 	watches  *watches
 	barriers *barriers
+	// requests are those of the shared controller.
+	requests *requestLog
 	// log is the file the controllers write to; empty if it is the test's output.
 	log string
 	// canaries search for values of Secrets in all outputs of the suite's controllers.
@@ -148,7 +150,8 @@ func run(m *testing.M) (code int, err error) {
 	}
 	suite.canaries.Metrics("the process", gather(crmetrics.Registry))
 	// No test may depend on polling of dependencies.
-	stop, err := startController(config{helmCharts: controller.HelmCharts{Enabled: true}, settings: inputs.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
+	suite.requests = &requestLog{seen: map[string][]string{}}
+	stop, err := startController(config{wrap: suite.requests.wrap, helmCharts: controller.HelmCharts{Enabled: true}, settings: inputs.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
 	if err != nil {
 		return 1, err
 	}

@@ -27,7 +27,7 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 	if in.Config, err = r.config(ctx, client.ObjectKeyFromObject(c)); err != nil {
 		return in, err
 	}
-	if in.HasServiceAccount, err = r.read(ctx, c, helmchart.ServiceAccountName(c), &corev1.ServiceAccount{}); err != nil {
+	if in.HasServiceAccount, err = r.hasServiceAccount(ctx, c); err != nil {
 		return in, err
 	}
 	hr := &helmv2.HelmRelease{}
@@ -36,13 +36,6 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 	}
 	if metav1.IsControlledBy(hr, c) {
 		in.Before = hr
-	}
-	secret := &corev1.Secret{}
-	if _, err := r.read(ctx, c, helmchart.SecretName(c), secret); err != nil {
-		return in, err
-	}
-	if metav1.IsControlledBy(secret, c) {
-		in.Kept = secret.Data
 	}
 	// An archive is downloaded with the rights of the release, and not with those of the controller.
 	if ref := c.Spec.RepoCAConfigMap; ref != nil && !helmchart.FromArchive(c.Spec) {
@@ -58,15 +51,25 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 			}
 		}
 	}
-	if err := r.gatherSecrets(ctx, in); err != nil {
+	if err := r.gatherSecrets(ctx, &in); err != nil {
 		return in, err
 	}
 	in.Archive, err = r.archive(ctx, in)
 	return in, err
 }
 
-// gatherSecrets reads the Secrets with ignoreUpdates.
-func (r *Reconciler) gatherSecrets(ctx context.Context, in helmchart.Input) error {
+// hasServiceAccount reports whether the ServiceAccount of a HelmChart exists. An account that is not in
+// the cache may be new: without it, another account might be used.
+func (r *Reconciler) hasServiceAccount(ctx context.Context, c *cattlev1.HelmChart) (bool, error) {
+	name := helmchart.ServiceAccountName(c)
+	if seen, err := r.seen(ctx, kindServiceAccount, c, name); seen != nil || err != nil {
+		return seen != nil, err
+	}
+	return r.read(ctx, c, name, &corev1.ServiceAccount{})
+}
+
+// gatherSecrets reads the Secrets with ignoreUpdates, and the Secret that keeps their contents.
+func (r *Reconciler) gatherSecrets(ctx context.Context, in *helmchart.Input) error {
 	specs := in.Chart.Spec.ValuesSecrets
 	if in.Config != nil {
 		specs = append(specs[:len(specs):len(specs)], in.Config.Spec.ValuesSecrets...)
@@ -81,11 +84,23 @@ func (r *Reconciler) gatherSecrets(ctx context.Context, in helmchart.Input) erro
 		}
 		in.Secrets[s.Name] = secret.Data
 	}
-	return nil
+	if len(in.Secrets) == 0 {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	_, err := r.read(ctx, in.Chart, helmchart.SecretName(in.Chart), secret)
+	if metav1.IsControlledBy(secret, in.Chart) {
+		in.Kept = secret.Data
+	}
+	return err
 }
 
-// read reads an object in the namespace of a HelmChart past the cache.
+// read reads an object in the namespace of a HelmChart past the cache. The translation refuses names that
+// no object has.
 func (r *Reconciler) read(ctx context.Context, c *cattlev1.HelmChart, name string, object client.Object) (found bool, err error) {
+	if !helmchart.IsName(name) {
+		return false, nil
+	}
 	err = r.live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: name}, object)
 	return err == nil, client.IgnoreNotFound(err)
 }

@@ -4,7 +4,6 @@
 package helmcharts
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
@@ -37,7 +37,7 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 		return nil, refusal
 	}
 	c := in.Chart
-	if err := r.applySecret(ctx, in, want.Secret); err != nil {
+	if err := r.applySecret(ctx, c, want.Secret); err != nil {
 		return nil, err
 	}
 	source := object(sourcev1.GroupVersion.WithKind(want.Source.Kind), c, c.Name, map[string]any{"spec": want.Source.Spec})
@@ -95,24 +95,38 @@ func object(kind schema.GroupVersionKind, c *cattlev1.HelmChart, name string, co
 	return u
 }
 
-// applySecret applies the Secret of a HelmChart. A change of values triggers a reconciliation of the
-// HelmRelease, which does not watch it.
-func (r *Reconciler) applySecret(ctx context.Context, in helmchart.Input, data map[string][]byte) error {
-	if len(data) == 0 && in.Kept == nil {
-		return nil
+// applySecret applies the Secret of a HelmChart. The watch of Secrets triggers a reconciliation of the
+// HelmRelease.
+func (r *Reconciler) applySecret(ctx context.Context, c *cattlev1.HelmChart, data map[string][]byte) error {
+	name := helmchart.SecretName(c)
+	seen, err := r.seen(ctx, kindSecret, c, name)
+	if err != nil || seen == nil && len(data) == 0 {
+		return err
 	}
 	encoded := map[string]any{}
 	for key, content := range data {
 		encoded[key] = base64.StdEncoding.EncodeToString(content)
 	}
-	secret := object(corev1.SchemeGroupVersion.WithKind("Secret"), in.Chart, helmchart.SecretName(in.Chart), map[string]any{"data": encoded, "type": "Opaque"})
-	if err := r.apply(ctx, in.Chart, secret); err != nil {
+	secret := object(corev1.SchemeGroupVersion.WithKind(kindSecret), c, name, map[string]any{"data": encoded, "type": "Opaque"})
+	digest, err := digestOf(secret)
+	if err != nil {
 		return err
 	}
-	if !maps.EqualFunc(in.Kept, data, bytes.Equal) {
-		r.enqueue(client.ObjectKeyFromObject(in.Chart))
+	key := client.ObjectKeyFromObject(c)
+	if have, _ := r.secrets.Load(key); seen != nil && have == (secretVersion{seen.UID, seen.ResourceVersion, digest}) {
+		return nil
 	}
+	if err := r.apply(ctx, c, secret); err != nil {
+		return err
+	}
+	r.secrets.Store(key, secretVersion{secret.GetUID(), secret.GetResourceVersion(), digest})
 	return nil
+}
+
+// secretVersion identifies a Secret, of which the cache has no data, as it was applied or found right.
+type secretVersion struct {
+	uid             types.UID
+	version, digest string
 }
 
 // apply applies an object, unless one of its name was not made for the HelmChart, or is being deleted.
@@ -128,6 +142,16 @@ func (r *Reconciler) apply(ctx context.Context, c *cattlev1.HelmChart, u *unstru
 	}
 	annotations[cattlev1.AnnotationApplied] = applied
 	u.SetAnnotations(annotations)
+	// What the cache has may be outdated, which an event follows. So it shows that nothing is to be
+	// done, and nothing else.
+	content, err := r.cached(ctx, u)
+	switch {
+	case err != nil:
+		return err
+	case content != nil && covers(content, u.Object):
+		u.Object = content
+		return nil
+	}
 	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(u.GroupVersionKind())
 	err = r.live.Get(ctx, client.ObjectKeyFromObject(u), have)
@@ -147,6 +171,28 @@ func (r *Reconciler) apply(ctx context.Context, c *cattlev1.HelmChart, u *unstru
 		u.SetUID(have.GetUID())
 	}
 	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), fieldOwner, client.ForceOwnership)
+}
+
+// cached returns the content of a HelmRelease or source from the cache; nil if it is not there or is being
+// deleted, and for a Secret, whose data are not in the cache.
+func (r *Reconciler) cached(ctx context.Context, u *unstructured.Unstructured) (map[string]any, error) {
+	if u.GetKind() == kindSecret {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	typed, err := r.client.Scheme().New(u.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	have, ok := typed.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("%T is no object", typed)
+	}
+	err = r.client.Get(ctx, client.ObjectKeyFromObject(u), have)
+	if err != nil || have.GetDeletionTimestamp() != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	have.GetObjectKind().SetGroupVersionKind(u.GroupVersionKind())
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(have)
 }
 
 // digestOf returns a digest of what is applied. It differs if a field is not set any more.

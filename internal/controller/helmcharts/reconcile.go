@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
@@ -39,7 +40,11 @@ type Reconciler struct {
 	// client reads through the cache, and live past it.
 	client client.Client
 	live   client.Reader
-	events controller.EventRecorder
+	// referenced has the metadata of objects that HelmCharts reference.
+	referenced client.Reader
+	// secrets has the secretVersion of each HelmChart.
+	secrets sync.Map
+	events  controller.EventRecorder
 	// enqueue triggers a reconciliation of a HelmRelease.
 	enqueue func(types.NamespacedName)
 	// connections and records read releases that exist.
@@ -58,6 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	c := &cattlev1.HelmChart{}
 	if err := r.client.Get(ctx, req.NamespacedName, c); err != nil {
 		r.archives.forget(req.NamespacedName)
+		r.secrets.Delete(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !helmchart.Manages(c) {

@@ -5,8 +5,8 @@ package helmcharts
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -14,11 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -30,7 +28,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/controller/optional"
-	"github.com/pintle-dev/pintle/internal/helmchart"
 )
 
 // The rights are in config/helmchart, since only the feature gate HelmChartAPI needs them.
@@ -84,9 +81,10 @@ func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, o controller.O
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(referenced); err != nil {
+	if err := errors.Join(mgr.Add(referenced), addIndexes(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
+	r.referenced = referenced
 	same := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
 	})
@@ -120,78 +118,4 @@ func (r *Reconciler) releasing(_ context.Context, source client.Object) []reconc
 		r.enqueue(client.ObjectKeyFromObject(source))
 	}
 	return nil
-}
-
-// referencedKinds returns objects of the kinds that HelmCharts reference, as metadata.
-func referencedKinds() []*metav1.PartialObjectMetadata {
-	var all []*metav1.PartialObjectMetadata
-	for _, kind := range []string{"Secret", "ConfigMap", "ServiceAccount"} {
-		o := &metav1.PartialObjectMetadata{}
-		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-		all = append(all, o)
-	}
-	return all
-}
-
-// newReferenced returns a cache of the metadata of objects that HelmCharts reference. The manager's cache
-// only has labelled ones. Release records are left out.
-func newReferenced(mgr ctrl.Manager, namespace string) (cache.Cache, error) {
-	kinds := referencedKinds()
-	o := cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		ByObject: map[client.Object]cache.ByObject{
-			kinds[0]: {Field: fields.OneTermNotEqualSelector("type", "helm.sh/release.v1")},
-		},
-		DefaultTransform: func(obj any) (any, error) {
-			if o, ok := obj.(metav1.Object); ok {
-				o.SetManagedFields(nil)
-				o.SetAnnotations(nil)
-				o.SetLabels(nil)
-			}
-			return obj, nil
-		},
-	}
-	if namespace != "" {
-		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
-	}
-	return cache.New(mgr.GetConfig(), o)
-}
-
-// referencing returns the HelmCharts that reference an object, or whose Secret it is. A HelmRelease
-// reads the values of a Secret again only after a trigger.
-func (r *Reconciler) referencing(ctx context.Context, object *metav1.PartialObjectMetadata) []reconcile.Request {
-	var charts cattlev1.HelmChartList
-	if err := r.client.List(ctx, &charts, client.InNamespace(object.Namespace)); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list the HelmCharts that an object concerns")
-		return nil
-	}
-	var all []reconcile.Request
-	for i := range charts.Items {
-		c := &charts.Items[i]
-		if !helmchart.Manages(c) {
-			continue
-		}
-		key := client.ObjectKeyFromObject(c)
-		switch object.Kind {
-		case "ServiceAccount":
-			if object.Name != helmchart.ServiceAccountName(c) {
-				continue
-			}
-		case "ConfigMap":
-			if ref := c.Spec.RepoCAConfigMap; ref == nil || ref.Name != object.Name {
-				continue
-			}
-		default:
-			config, err := r.config(ctx, key)
-			if err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "cannot read a HelmChartConfig")
-			}
-			if object.Name != helmchart.SecretName(c) && !slices.Contains(helmchart.ReferencedSecrets(c, config), object.Name) {
-				continue
-			}
-			r.enqueue(key)
-		}
-		all = append(all, reconcile.Request{NamespacedName: key})
-	}
-	return all
 }
