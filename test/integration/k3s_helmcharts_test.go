@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -292,42 +292,43 @@ func TestK3sArchives(t *testing.T) {
 	w.untilChart(c, cattlev1.ConditionJobCreated, metav1.ConditionTrue, "")
 }
 
-// requestsOf counts requests by a part of their path.
-type requestsOf struct {
-	next http.RoundTripper
-	part string
-	n    *atomic.Int32
-}
-
-func (r requestsOf) RoundTrip(req *http.Request) (*http.Response, error) {
-	if strings.Contains(req.URL.Path, r.part) {
-		r.n.Add(1)
-	}
-	return r.next.RoundTrip(req)
-}
-
-// TestK3sGate: without the feature gate, nothing is read of HelmCharts, nor of what they need.
+// TestK3sGate: without the feature gate, nothing is read of HelmCharts, nor of what they need, and no other
+// watch is started than without their controller.
 func TestK3sGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	counts := map[string]*atomic.Int32{}
-	for _, part := range []string{"helm.cattle.io", "/helmrepositories", "/serviceaccounts"} {
-		counts[part] = &atomic.Int32{}
-	}
+	var watches sync.Map
 	own := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
-		for part, n := range counts {
-			next = requestsOf{next, part, n}
-		}
-		return next
+		return transport(func(req *http.Request) (*http.Response, error) {
+			for _, part := range []string{"helm.cattle.io", "/helmrepositories", "/serviceaccounts"} {
+				if strings.Contains(req.URL.Path, part) {
+					t.Errorf("a request for %s", req.URL)
+				}
+			}
+			if q := req.URL.Query(); q.Get("watch") != "" {
+				watches.Store(strings.TrimSpace(req.URL.Path+" "+q.Get("labelSelector")+q.Get("fieldSelector")), true)
+			}
+			return next.RoundTrip(req)
+		})
 	}})
 	w.account("helm-web", "configmaps", "secrets")
 	w.publish("own", "1.0.0", configMapChart(t, "1.0.0"))
 	w.untilReady(w.release("own", nil, own))
-	for part, n := range counts {
-		if n.Load() > 0 {
-			t.Errorf("%d requests for %s", n.Load(), part)
-		}
+	of := "it.pintle.dev/controller=" + w.namespace
+	want := []string{
+		"/api/v1/configmaps reconcile.fluxcd.io/watch=Enabled", "/api/v1/pods ops.vworkspace.io/operation", "/api/v1/secrets owner=helm",
+		"/api/v1/secrets reconcile.fluxcd.io/watch=Enabled", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+		"/apis/apiregistration.k8s.io/v1/apiservices", "/apis/batch/v1/jobs ops.vworkspace.io/operation",
+		"/apis/helm.toolkit.fluxcd.io/v2/helmreleases " + of, "/apis/ops.vworkspace.io/v1alpha1/operations " + of,
+		"/apis/pintle.dev/v1alpha1/clusterreleasepolicies", "/apis/pintle.dev/v1alpha1/releaseplans", "/apis/pintle.dev/v1alpha1/releasepolicies",
+		"/apis/source.toolkit.fluxcd.io/v1/helmcharts", "/apis/source.toolkit.fluxcd.io/v1/ocirepositories",
 	}
+	watches.Range(func(watch, _ any) bool {
+		if !slices.Contains(want, watch.(string)) {
+			t.Errorf("a watch of %s", watch)
+		}
+		return true
+	})
 }
 
 // TestK3sSample: the HelmChart of config/samples is accepted, with the account beside it.
