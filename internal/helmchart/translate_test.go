@@ -254,12 +254,12 @@ valuesSecrets: [{name: s3, keys: [k5]}]
 		"helmchart-web HelmChartConfig.spec.valuesContent: a: 4",
 		`helmchart-web HelmChartConfig.spec.values: {"a":5}`,
 		"s3 k5",
-		`helmchart-web HelmChart.spec.set-000 at a.b: 'x\,y'`,
-		"helmchart-web HelmChart.spec.set-001 at b: 5",
-		"helmchart-web HelmChart.spec.set-002 at c: True",
-		"helmchart-web HelmChart.spec.set-003 at d: '5'",
-		`helmchart-web HelmChart.spec.set-004 at e[0]: 'a\,b'`,
-		"helmchart-web HelmChart.spec.set-005 at f: null",
+		"helmchart-web HelmChart.spec.set-000 at b: 5",
+		"helmchart-web HelmChart.spec.set-001 at c: True",
+		"helmchart-web HelmChart.spec.set-002 at f: null",
+		`helmchart-web HelmChart.spec.set-003 at a.b: 'x\,y'`,
+		"helmchart-web HelmChart.spec.set-004 at d: '5'",
+		`helmchart-web HelmChart.spec.set-005 at e[0]: 'a\,b'`,
 	}, order); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -75,9 +75,18 @@ var targetPath = regexp.MustCompile(`^([a-zA-Z0-9_\-.\\\/]|\[[0-9]{1,5}\])+$`)
 
 const maxTargetPath = 250
 
-// addSet adds spec.set. HelmReleases merge values with a path after all others, in their order.
+// addSet adds spec.set. HelmReleases merge values with a path after all others, in their order. Helm
+// merges --set before --set-string.
 func (l *layers) addSet(set map[string]intstr.IntOrString) *Refusal {
-	for i, path := range slices.Sorted(maps.Keys(set)) {
+	typed, texts := []string{}, []string{}
+	for _, path := range slices.Sorted(maps.Keys(set)) {
+		if isTyped(set[path]) {
+			typed = append(typed, path)
+		} else {
+			texts = append(texts, path)
+		}
+	}
+	for i, path := range slices.Concat(typed, texts) {
 		if len(path) > maxTargetPath || !targetPath.MatchString(path) {
 			return refuse("spec.set[%q] is not supported: the path has more than %d characters, or others than letters, digits, _-./\\ and [index]", path, maxTargetPath)
 		}
@@ -86,11 +95,16 @@ func (l *layers) addSet(set map[string]intstr.IntOrString) *Refusal {
 	return nil
 }
 
+// isTyped reports whether k3s assigns a value with --set, and not with --set-string.
+func isTyped(v intstr.IntOrString) bool {
+	return v.Type == intstr.Int || slices.Contains([]string{"true", "false", "null"}, strings.ToLower(v.StrVal))
+}
+
 // setContent returns the right side of an assignment in the notation of a HelmRelease: between quotes
 // it is a string.
 func setContent(v intstr.IntOrString) string {
 	text := v.String()
-	if v.Type == intstr.Int || slices.Contains([]string{"true", "false", "null"}, strings.ToLower(text)) {
+	if isTyped(v) {
 		return text
 	}
 	return "'" + commas.ReplaceAllStringFunc(text, escapeComma) + "'"
