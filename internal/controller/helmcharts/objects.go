@@ -37,8 +37,14 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 		return nil, refusal
 	}
 	c := in.Chart
-	if err := r.applySecret(ctx, c, want.Secret); err != nil {
+	changed, err := r.applySecret(ctx, c, want.Secret)
+	if err != nil {
 		return nil, err
+	}
+	if changed {
+		// The HelmRelease does not watch the Secret. It is triggered when its spec is applied: an
+		// earlier upgrade would have the new values with the old spec.
+		defer r.enqueue(client.ObjectKeyFromObject(c))
 	}
 	source := object(sourcev1.GroupVersion.WithKind(want.Source.Kind), c, c.Name, map[string]any{"spec": want.Source.Spec})
 	if a := want.Source.Archive; a != nil && a.Request != "" {
@@ -95,13 +101,12 @@ func object(kind schema.GroupVersionKind, c *cattlev1.HelmChart, name string, co
 	return u
 }
 
-// applySecret applies the Secret of a HelmChart. The watch of Secrets triggers a reconciliation of the
-// HelmRelease.
-func (r *Reconciler) applySecret(ctx context.Context, c *cattlev1.HelmChart, data map[string][]byte) error {
+// applySecret applies the Secret of a HelmChart, and reports whether it has changed.
+func (r *Reconciler) applySecret(ctx context.Context, c *cattlev1.HelmChart, data map[string][]byte) (changed bool, err error) {
 	name := helmchart.SecretName(c)
 	seen, err := r.seen(ctx, kindSecret, c, name)
 	if err != nil || seen == nil && len(data) == 0 {
-		return err
+		return false, err
 	}
 	encoded := map[string]any{}
 	for key, content := range data {
@@ -110,17 +115,17 @@ func (r *Reconciler) applySecret(ctx context.Context, c *cattlev1.HelmChart, dat
 	secret := object(corev1.SchemeGroupVersion.WithKind(kindSecret), c, name, map[string]any{"data": encoded, "type": "Opaque"})
 	digest, err := digestOf(secret)
 	if err != nil {
-		return err
+		return false, err
 	}
 	key := client.ObjectKeyFromObject(c)
 	if have, _ := r.secrets.Load(key); seen != nil && have == (secretVersion{seen.UID, seen.ResourceVersion, digest}) {
-		return nil
+		return false, nil
 	}
 	if err := r.apply(ctx, c, secret); err != nil {
-		return err
+		return false, err
 	}
 	r.secrets.Store(key, secretVersion{secret.GetUID(), secret.GetResourceVersion(), digest})
-	return nil
+	return seen == nil || secret.GetResourceVersion() != seen.ResourceVersion, nil
 }
 
 // secretVersion identifies a Secret, of which the cache has no data, as it was applied or found right.

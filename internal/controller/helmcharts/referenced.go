@@ -124,14 +124,15 @@ func (r *Reconciler) referencing(ctx context.Context, object *metav1.PartialObje
 		}
 	}
 	for i := range charts.Items {
-		keys[client.ObjectKeyFromObject(&charts.Items[i])] = true
+		// Its own Secret triggers the HelmRelease when the HelmChart has applied both.
+		keys[client.ObjectKeyFromObject(&charts.Items[i])] = object.Name != helmchart.SecretName(&charts.Items[i])
 	}
 	for i := range configs.Items {
 		keys[client.ObjectKeyFromObject(&configs.Items[i])] = true
 	}
 	var all []reconcile.Request
-	for key := range keys {
-		if object.Kind == kindSecret {
+	for key, values := range keys {
+		if object.Kind == kindSecret && values {
 			r.enqueue(key)
 		}
 		all = append(all, reconcile.Request{NamespacedName: key})
