@@ -157,6 +157,8 @@ type Result struct {
 	// Reason is one word; empty if there is no problem.
 	Reason  string
 	Message string
+	// Container is the name of the container that ExitCode is of; empty if there is none.
+	Container string
 	// Ended is true if a container has ended or will soon end. Its log may be gone at the next
 	// reconciliation.
 	Ended bool

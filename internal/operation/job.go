@@ -185,7 +185,7 @@ func (r *Result) addEnd(container string, end *corev1.ContainerStateTerminated) 
 		return
 	}
 	code := end.ExitCode
-	r.ExitCode = &code
+	r.Container, r.ExitCode = container, &code
 	switch {
 	case end.Reason == opsv1alpha1.ResultOOMKilled:
 		r.Reason, r.Message = opsv1alpha1.ResultOOMKilled, fmt.Sprintf("container %s exceeded its memory limit", container)

@@ -54,7 +54,7 @@ func sidecar(p corev1.Pod) corev1.Pod {
 func TestPodResultOf(t *testing.T) {
 	pods := []corev1.Pod{pod(t, "p", 0, "{phase: Failed, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 143}}}]}")}
 	code := int32(143)
-	if diff := cmp.Diff(operation.Result{Pod: "p", ExitCode: &code, Ended: true}, operation.PodResultOf("job-1", pods)); diff != "" {
+	if diff := cmp.Diff(operation.Result{Pod: "p", Container: "main", ExitCode: &code, Ended: true}, operation.PodResultOf("job-1", pods)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(operation.Result{}, operation.PodResultOf("job-2", pods)); diff != "" {
@@ -90,26 +90,26 @@ func TestResults(t *testing.T) {
 		"exit 3": {
 			failed("BackoffLimitExceeded"),
 			[]corev1.Pod{exited("p", 0, "exitCode: 3, reason: Error")},
-			operation.Result{Pod: "p", ExitCode: exit(3), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true},
+			operation.Result{Pod: "p", Container: "main", ExitCode: exit(3), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true},
 			0,
 		},
 		"the last that failed": {
 			failed("BackoffLimitExceeded"),
 			[]corev1.Pod{exited("a", 0, "exitCode: 3"), exited("b", 1, "exitCode: 4"), pod(t, "c", 2, "{phase: Succeeded}")},
-			operation.Result{Pod: "b", ExitCode: exit(4), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true},
+			operation.Result{Pod: "b", Container: "main", ExitCode: exit(4), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true},
 			0,
 		},
 		"out of memory": {
 			failed("BackoffLimitExceeded"),
 			[]corev1.Pod{exited("p", 0, "exitCode: 137, reason: OOMKilled")},
-			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "OOMKilled", Message: "container main exceeded its memory limit", Ended: true},
+			operation.Result{Pod: "p", Container: "main", ExitCode: exit(137), Reason: "OOMKilled", Message: "container main exceeded its memory limit", Ended: true},
 			0,
 		},
 		"killed": {
 			failed("BackoffLimitExceeded"),
 			[]corev1.Pod{exited("p", 0, "exitCode: 137, reason: Error")},
 			operation.Result{
-				Pod: "p", ExitCode: exit(137), Reason: "Killed", Ended: true,
+				Pod: "p", Container: "main", ExitCode: exit(137), Reason: "Killed", Ended: true,
 				Message: "a process of container main was killed, and the node reports no cause: often this is a lack of memory",
 			},
 			0,
@@ -135,19 +135,19 @@ func TestResults(t *testing.T) {
 		"killed by a deletion": {
 			nil,
 			[]corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: Error"))},
-			operation.Result{Pod: "p", ExitCode: exit(137), Ended: true},
+			operation.Result{Pod: "p", Container: "main", ExitCode: exit(137), Ended: true},
 			0,
 		},
 		"killed because the node is short of something": {
 			failed("BackoffLimitExceeded"),
 			[]corev1.Pod{pod(t, "p", 0, "{phase: Failed, reason: Evicted, message: low on disk, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 137}}}]}")},
-			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "Evicted", Message: "low on disk", Ended: true},
+			operation.Result{Pod: "p", Container: "main", ExitCode: exit(137), Reason: "Evicted", Message: "low on disk", Ended: true},
 			0,
 		},
 		"a sidecar is killed at the end": {
 			failed("BackoffLimitExceeded"),
 			[]corev1.Pod{sidecar(pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: side, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 137}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}"))},
-			operation.Result{Pod: "p", ExitCode: exit(8), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true},
+			operation.Result{Pod: "p", Container: "main", ExitCode: exit(8), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true},
 			0,
 		},
 		"no such key": {
@@ -160,7 +160,7 @@ func TestResults(t *testing.T) {
 		"deadline, its pod being killed": {
 			failed("DeadlineExceeded"),
 			[]corev1.Pod{exited("p", 0, "exitCode: 137, reason: OOMKilled")},
-			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "DeadlineExceeded", Message: "message of the Job", Ended: true},
+			operation.Result{Pod: "p", Container: "main", ExitCode: exit(137), Reason: "DeadlineExceeded", Message: "message of the Job", Ended: true},
 			0,
 		},
 		"no image":             {nil, []corev1.Pod{pulling}, operation.Result{Pod: "p", Reason: "ImagePull", Message: "container main: ImagePullBackOff: no such image"}, 1},
@@ -168,8 +168,8 @@ func TestResults(t *testing.T) {
 		"no node":              {nil, []corev1.Pod{unschedulable}, operation.Result{Pod: "p", Reason: "Unschedulable", Message: "0/3 nodes"}, 1},
 		"evicted":              {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, reason: Evicted, message: low on disk}")}, operation.Result{Pod: "p", Reason: "Evicted", Message: "low on disk"}, 0},
 		"no reason":            {failed(""), nil, operation.Result{Reason: "Error", Message: "message of the Job"}, 0},
-		"started again":        {nil, []corev1.Pod{pod(t, "p", 0, "{phase: Running, containerStatuses: [{name: main, image: a, imageID: a, ready: true, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 5}}}]}")}, operation.Result{Pod: "p", ExitCode: exit(5), Ended: true}, 1},
-		"the first of two":     {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: init, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 7}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}")}, operation.Result{Pod: "p", ExitCode: exit(7), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true}, 0},
+		"started again":        {nil, []corev1.Pod{pod(t, "p", 0, "{phase: Running, containerStatuses: [{name: main, image: a, imageID: a, ready: true, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 5}}}]}")}, operation.Result{Pod: "p", Container: "main", ExitCode: exit(5), Ended: true}, 1},
+		"the first of two":     {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: init, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 7}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}")}, operation.Result{Pod: "p", Container: "init", ExitCode: exit(7), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true}, 0},
 		"nothing wrong so far": {nil, []corev1.Pod{pod(t, "p", 0, "{phase: Running}")}, operation.Result{Pod: "p"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,14 @@ const (
 	MaxLogBytes = 4096
 	// MaxLogs is the largest number of containers with logs.
 	MaxLogs = 16
+
+	// maxLastLines and maxLastBytes bound the end of a log in the message of a condition.
+	maxLastLines = 3
+	maxLastBytes = 512
 )
+
+// LastLines returns the end of a log of Tail for the message of a condition.
+func LastLines(tail string) string { return diagnosis.Cut(tail, maxLastLines, maxLastBytes) }
 
 // Tail returns the last lines of a log without secrets. Secrets are replaced before the log is cut,
 // because a cut secret would not be recognised.

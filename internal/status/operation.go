@@ -284,7 +284,7 @@ func (c *operationConditions) setEnded(d operation.Decision, s opsv1alpha1.Opera
 	case opsv1alpha1.PhaseSucceeded:
 		c.set(opsv1alpha1.ConditionSucceeded, metav1.ConditionTrue, d.Reason, d.Why)
 	case opsv1alpha1.PhaseFailed:
-		c.set(opsv1alpha1.ConditionFailed, metav1.ConditionTrue, d.Reason, failureMessage(d, s))
+		c.set(opsv1alpha1.ConditionFailed, metav1.ConditionTrue, d.Reason, failureMessage(d, s, lastLines(d, s.Outputs)))
 	case opsv1alpha1.PhaseCancelled:
 		c.set(opsv1alpha1.ConditionCancelled, metav1.ConditionTrue, d.Reason, d.Why)
 	case opsv1alpha1.PhasePending, opsv1alpha1.PhaseRunning:
@@ -298,20 +298,35 @@ func (c *operationConditions) setEnded(d operation.Decision, s opsv1alpha1.Opera
 	}
 }
 
-// failureMessage returns the message of a failure.
-func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string {
+// failureMessage returns the message of a failure. details follow below it.
+func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus, details string) string {
+	kind, cause := message.OperationTimedOut, d.Why
 	switch {
 	case d.Rule == operation.RuleInvalid:
-		return operationMessage(message.OperationRejected, d.Why)
+		kind = message.OperationRejected
 	case d.Reason == opsv1alpha1.ReasonHelmHookJobFailed:
-		return operationMessage(message.OperationFailed, jobFailure(d.Why, s.Outputs))
+		kind, cause = message.OperationFailed, jobFailure(d.Why, s.Outputs)
 	case d.Reason == opsv1alpha1.ReasonJobLost:
-		return operationMessage(message.OperationLost, d.Why)
+		kind = message.OperationLost
 	}
-	return operationMessage(message.OperationTimedOut, d.Why)
+	return message.Of(kind, message.Facts{Cause: cause, Details: details}).String()
 }
 
-// jobFailure returns the cause of a failed Job and the exit code. Logs are only in the outputs.
+// lastLines returns the last lines of the log of a failed Job; empty if there are none. The first log
+// with a line is the one that explains the result.
+func lastLines(d operation.Decision, o *opsv1alpha1.Outputs) string {
+	if d.Reason != opsv1alpha1.ReasonHelmHookJobFailed || o == nil || o.LogsRef == nil {
+		return ""
+	}
+	for _, l := range o.LogTail {
+		if text := operation.LastLines(l.Text); strings.TrimSpace(text) != "" {
+			return message.Logs([]release.ContainerLog{{Pod: o.LogsRef.Name, Container: l.Container, Text: text}}, nil)
+		}
+	}
+	return ""
+}
+
+// jobFailure returns the cause of a failed Job and the exit code.
 func jobFailure(text string, o *opsv1alpha1.Outputs) string {
 	if o == nil {
 		return text
@@ -344,7 +359,8 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 	case d.Phase == opsv1alpha1.PhaseSucceeded:
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case d.Phase == opsv1alpha1.PhaseFailed:
-		return []Event{warning(d.Reason, failureMessage(d, s), nil)}
+		// Equal failures are one alert, so that the event has no lines of the log.
+		return []Event{warning(d.Reason, failureMessage(d, s, ""), nil)}
 	case d.Phase == opsv1alpha1.PhaseCancelled:
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case entered(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), entered(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):

@@ -15,6 +15,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 var noon = time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC)
@@ -82,7 +83,7 @@ func TestStatusMapping(t *testing.T) {
 			func(s opsv1alpha1.OperationStatus) bool {
 				message := s.Conditions[len(s.Conditions)-1].Message
 				return *s.Outputs.ExitCode == 3 && s.Outputs.LogsRef.Name == "pod" && s.Outputs.LogsRef.Namespace == "org-myteam" &&
-					strings.Contains(message, "exit code 3") && !strings.Contains(message, "no such table") &&
+					strings.Contains(message, "exit code 3") && strings.HasSuffix(message, "\nLast log lines of container main of Pod pod:\n\nno such table") &&
 					s.Outputs.LogTail[0].Text != ""
 			},
 		},
@@ -110,6 +111,36 @@ func TestStatusMapping(t *testing.T) {
 				if strings.Contains(e.Message, "no such table") {
 					t.Error("an event has a line of the log")
 				}
+			}
+		})
+	}
+}
+
+// TestOperationLastLines: the message of a failed Job ends with the last lines of the first log that
+// has any, and is bounded.
+func TestOperationLastLines(t *testing.T) {
+	for name, tc := range map[string]struct {
+		logs []opsv1alpha1.ContainerLog
+		want string
+	}{
+		"none":          {nil, ""},
+		"empty":         {[]opsv1alpha1.ContainerLog{{Container: "main", Text: "\n"}}, ""},
+		"first":         {[]opsv1alpha1.ContainerLog{{Container: "main", Text: "a\nb\nc\nd\n"}, {Container: "proxy", Text: "bye"}}, "\nLast log lines of container main of Pod pod:\n\nb\nc\nd"},
+		"first is mute": {[]opsv1alpha1.ContainerLog{{Container: "main"}, {Container: "proxy", Text: "bye"}}, "\nLast log lines of container proxy of Pod pod:\n\nbye"},
+		"long":          {[]opsv1alpha1.ContainerLog{{Container: "main", Text: "x" + strings.Repeat("é", 1000)}}, "\nLast log lines of container main of Pod pod:\n\n" + strings.Repeat("é", 256)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := running()
+			j.Failed, j.Result = true, operation.Result{Pod: "pod", Reason: "BackoffLimitExceeded", Logs: tc.logs}
+			in := hookInput(opsv1alpha1.PhaseRunning, &j)
+			s := status.Operation(operation.Decide(in), in).Status
+			const head = "Job job failed: BackoffLimitExceeded. The release was not changed. The logs are in status.outputs. An Operation runs once: create another one."
+			if got := s.Conditions[len(s.Conditions)-1].Message; got != head+tc.want {
+				t.Errorf("the message is %q", got)
+			}
+			change := message.ChangeOf(message.Operation, nil, s.Conditions)
+			if strings.Contains(change.Message, "Last log lines") {
+				t.Error("the log of the controller has lines of the hook's log")
 			}
 		})
 	}
@@ -190,8 +221,8 @@ func TestOperationReportsOnePod(t *testing.T) {
 			if diff := cmp.Diff([]any{tc.want, tc.code, tc.message}, []any{o.LogTail, o.ExitCode, o.Message}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if message := s.Conditions[len(s.Conditions)-1].Message; !strings.Contains(message, tc.message) {
-				t.Errorf("message: %s", message)
+			if text := s.Conditions[len(s.Conditions)-1].Message; !strings.Contains(text, tc.message) {
+				t.Errorf("message: %s", text)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // OperationRow is one Operation in a list.
@@ -122,7 +123,7 @@ func ReleaseOfOperation(all []helmv2.HelmRelease) func(*opsv1alpha1.Operation) s
 	}
 }
 
-// OperationText returns the state of an Operation, and its message, in one phrase.
+// OperationText returns the state of an Operation, and its message without logs, in one phrase.
 func OperationText(op *opsv1alpha1.Operation) string {
 	state := ""
 	switch phase := cmp.Or(op.Status.Phase, opsv1alpha1.PhasePending); phase {
@@ -134,8 +135,8 @@ func OperationText(op *opsv1alpha1.Operation) string {
 		state = "is " + strings.ToLower(string(phase))
 	}
 	text := fmt.Sprintf("Operation %s/%s %s", op.Namespace, op.Name, state)
-	if message := OperationMessage(op); message != "" {
-		text += ": " + message
+	if why := message.WithoutLogs(OperationMessage(op)); why != "" {
+		text += ": " + why
 	}
 	return text
 }

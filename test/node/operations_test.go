@@ -71,7 +71,8 @@ func TestOperationTakesTooLong(t *testing.T) {
 	w.logsAre(op, "hook", "it takes long")
 }
 
-// TestOperationHasManyContainers: the logs of all containers are reported, however they ended.
+// TestOperationHasManyContainers: the logs of all containers are reported, however they ended, first
+// of the one that failed.
 func TestOperationHasManyContainers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -88,7 +89,7 @@ func TestOperationHasManyContainers(t *testing.T) {
 		pod.Containers = append(pod.Containers, another("second", "echo at last"))
 	}), ""), "work")
 	w.fails(op, "BackoffLimitExceeded", 5)
-	w.logsAre(op, "init", "at first", "sidecar", "beside", "main", "in the middle", "second", "at last")
+	w.logsAre(op, "main", "in the middle", "init", "at first", "sidecar", "beside", "second", "at last")
 }
 
 // TestOperationDoesNotBegin: a failed init container is reported as the cause.

@@ -40,8 +40,8 @@ func (o *observer) withLogs(ctx context.Context, rec reconciliation) reconciliat
 	return rec
 }
 
-// logs returns result with the last lines of every container of its Pod. It skips logs that
-// cannot be read. If the secrets to redact are unknown, a note replaces the log.
+// logs returns result with the last lines of every container of its Pod, first of the one that
+// determines the result. It skips logs that cannot be read. If the secrets to redact are unknown, a note replaces the log.
 func (o *observer) logs(ctx context.Context, rec reconciliation, result operation.Result) operation.Result {
 	name := result.Pod
 	i := slices.IndexFunc(rec.pods, func(p corev1.Pod) bool { return p.Name == name })
@@ -67,7 +67,11 @@ func (o *observer) logs(ctx context.Context, rec reconciliation, result operatio
 		return result
 	}
 	redactor := redaction.New(secrets)
-	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	if i := slices.IndexFunc(statuses, func(c corev1.ContainerStatus) bool { return c.Name == result.Container }); i > 0 {
+		statuses = slices.Concat(statuses[i:i+1], statuses[:i], statuses[i+1:])
+	}
+	for _, c := range statuses {
 		if len(result.Logs) == operation.MaxLogs {
 			break
 		}

@@ -464,15 +464,15 @@ func TestOperationLogs(t *testing.T) {
 	}
 }
 
-// pod makes the pod of a Job, with one container.
-func (b *bench) pod(job *batchv1.Job, phase corev1.PodPhase, main corev1.ContainerStatus) {
+// pod makes the pod of a Job, with container main and others.
+func (b *bench) pod(job *batchv1.Job, phase corev1.PodPhase, main corev1.ContainerStatus, others ...corev1.ContainerStatus) {
 	b.t.Helper()
 	yes := true
 	main.Name = "main"
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "pod", Labels: job.Spec.Template.Labels, OwnerReferences: []metav1.OwnerReference{{Name: job.Name, UID: job.UID, Kind: "Job", Controller: &yes}}},
 		Spec:       job.Spec.Template.Spec,
-		Status:     corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{main}},
+		Status:     corev1.PodStatus{Phase: phase, ContainerStatuses: append([]corev1.ContainerStatus{main}, others...)},
 	}
 	if err := b.c.Create(b.t.Context(), pod); err != nil {
 		b.t.Fatal(err)
@@ -596,6 +596,28 @@ func TestOperationLogsOfLives(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// TestOperationLogsOfFailure: the log of the container that failed comes first, and its end is in the
+// message without secrets.
+func TestOperationLogsOfFailure(t *testing.T) {
+	b := newBench(t)
+	b.stored.Secrets = []string{"storedstored"}
+	b.read = func(options *corev1.PodLogOptions) (string, error) { return "this is " + options.Container + " with storedstored\n", nil }
+	job := b.untilJob()
+	failed := exited(3)
+	failed.Name = "second"
+	b.pod(job, corev1.PodFailed, exited(0), failed)
+	b.fail(job, time.Time{})
+	b.reconcile()
+	s := b.operation().Status
+	if o := s.Outputs; len(o.LogTail) != 2 || o.LogTail[0].Container != "second" || o.LogTail[1].Container != "main" {
+		t.Errorf("the logs are %+v", o.LogTail)
+	}
+	failure := apimeta.FindStatusCondition(s.Conditions, opsv1alpha1.ConditionFailed)
+	if failure == nil || !strings.HasSuffix(failure.Message, "Last log lines of container second of Pod pod:\n\nthis is second with ***") {
+		t.Errorf("the condition is %+v", failure)
 	}
 }
 

@@ -102,7 +102,7 @@ func operationProblems(all []metav1.Condition) []problem {
 	for _, kind := range []string{opsv1alpha1.ConditionFailed, opsv1alpha1.ConditionBlocked} {
 		c := apimeta.FindStatusCondition(all, kind)
 		if c != nil && c.Status == metav1.ConditionTrue && (kind == opsv1alpha1.ConditionFailed || !Waits(Operation, c.Reason)) {
-			found = append(found, problem{kind, c.Reason, c.Message})
+			found = append(found, problem{kind, c.Reason, WithoutLogs(c.Message)})
 		}
 	}
 	return found

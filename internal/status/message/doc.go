@@ -13,7 +13,7 @@
 //	obstacle.go Obstacle: the message of a release.Blocked; when it is tried again
 //	rows.go     Rows: the messages about HelmReleases
 //	others.go   the messages about Operations and plans
-//	logs.go     Logs, ParseLogs: the logs in the event of a failure
+//	logs.go     Logs, WithoutLogs, ParseLogs: the logs of a failure
 //	row.go      Row, Facts, and Of: a message from a row and facts
 //	parts.go    Parts, and their text
 package message

@@ -28,6 +28,14 @@ func Logs(containers []release.ContainerLog, helm []string) string {
 	return strings.Join(blocks, "\n\n")
 }
 
+// WithoutLogs returns a message without the logs below it.
+func WithoutLogs(text string) string {
+	if at := logHeading.FindStringIndex(text); at != nil {
+		return strings.TrimRight(text[:at[0]], "\n")
+	}
+	return text
+}
+
 // ParseLogs returns the logs in a text of Logs. The log of Helm has no Pod. ok is false for a text
 // without headings.
 func ParseLogs(text string) (all []release.ContainerLog, ok bool) {
