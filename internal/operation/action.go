@@ -59,6 +59,9 @@ type Expire struct {
 // RemoveFinalizer removes the finalizer.
 type RemoveFinalizer struct{}
 
+// Delete deletes the Operation itself, in the version that was read.
+type Delete struct{}
+
 // Wait takes no action until another event has occurred.
 type Wait struct {
 	// After is the delay until the next reconciliation. Zero waits for an event.
@@ -80,6 +83,7 @@ func (Finish) isAction()           {}
 func (RemoveCompanions) isAction() {}
 func (Expire) isAction()           {}
 func (RemoveFinalizer) isAction()  {}
+func (Delete) isAction()           {}
 func (Wait) isAction()             {}
 func (Settle) isAction()           {}
 
@@ -110,6 +114,8 @@ func Name(a Action) string {
 		return "expire"
 	case RemoveFinalizer:
 		return "remove-finalizer"
+	case Delete:
+		return "delete"
 	case Wait:
 		return "wait"
 	case Settle:

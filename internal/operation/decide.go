@@ -122,9 +122,22 @@ func terminal(in Input) *Decision {
 	case in.Object.Finalizer:
 		d.Action = RemoveFinalizer{}
 	default:
-		d.Action = Settle{}
+		d.Action = in.expiry()
 	}
 	return d
+}
+
+// expiry returns the last action: to delete the Operation after the time that its spec allows, or to
+// wait until then.
+func (in Input) expiry() Action {
+	ttl, ended := in.Spec.TTLSecondsAfterFinished, in.Recorded.CompletionTime
+	if ttl == nil || ended.IsZero() || in.Object.Deleted {
+		return Settle{}
+	}
+	if left := ended.Add(seconds(int64(*ttl))).Sub(in.Now); left > 0 {
+		return Wait{After: left}
+	}
+	return Delete{}
 }
 
 // collect records the result once the Job and its Pods have ended. It comes before cancelled,

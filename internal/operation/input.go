@@ -210,7 +210,7 @@ func (d Decision) Retry() release.Retry {
 		return release.Never()
 	case Settle:
 		return release.Never()
-	case SetFinalizer, AcquireLock, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer:
+	case SetFinalizer, AcquireLock, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer, Delete:
 	}
 	return release.Now()
 }

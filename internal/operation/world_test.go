@@ -30,7 +30,7 @@ const (
 // world is an API server in memory, limited to the objects of one Operation. Lines of text drive
 // it. TestScenarios reads them from testdata/*.txt, and random tests generate them:
 //
-//	operation [event] [deadline=30s] [ttl=60] [engine=job]
+//	operation [event] [deadline=30s] [ttl=60] [keep=3600] [engine=job]
 //	timeout 1h | cancel | delete | advance 10m
 //	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none
 //	dryrun REASON|none | obstacle REASON|none | approver POLICY|none | approve DIGEST|none
@@ -238,6 +238,13 @@ func (w *world) setOperation(args map[string]string) error {
 			return err
 		}
 	}
+	if v, ok := args["keep"]; ok {
+		n, err := strconv.Atoi(v)
+		s := int32(n)
+		if w.spec.TTLSecondsAfterFinished = &s; err != nil {
+			return err
+		}
+	}
 	if v, ok := args["engine"]; ok {
 		w.spec.Engine = opsv1alpha1.OperationEngine(v)
 	}
@@ -412,6 +419,9 @@ func (w *world) reconcile(die string) error {
 	w.print(r)
 	w.status, w.retry = r.Status, r.Retry
 	_, w.settled = d.Action.(operation.Settle)
+	if wait, ok := d.Action.(operation.Wait); ok && w.spec.TTLSecondsAfterFinished != nil && !w.object.Finalizer && d.Phase.Final() {
+		w.settled = wait.After > 0
+	}
 	if die == "status" {
 		w.line("died")
 		return nil
@@ -517,6 +527,11 @@ func (w *world) perform(a operation.Action, half bool) error {
 	case operation.RemoveFinalizer:
 		w.object.Finalizer = false
 		w.gone = w.object.Deleted
+	case operation.Delete:
+		if w.object.Finalizer || !w.status.Phase.Final() {
+			return errors.New("the Operation is deleted before it has ended and cleaned up")
+		}
+		w.gone = true
 	case operation.Adopt, operation.Record, operation.Finish, operation.Wait, operation.Settle:
 	}
 	return nil

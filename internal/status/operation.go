@@ -110,7 +110,7 @@ func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in oper
 	case operation.Stop:
 		run.Reason = cmp.Or(a.Reason, run.Reason)
 	case operation.SetFinalizer, operation.AcquireLock, operation.ReleaseLock, operation.Create, operation.Adopt, operation.Resume,
-		operation.RemoveCompanions, operation.Expire, operation.RemoveFinalizer, operation.Wait, operation.Settle:
+		operation.RemoveCompanions, operation.Expire, operation.RemoveFinalizer, operation.Delete, operation.Wait, operation.Settle:
 	}
 }
 

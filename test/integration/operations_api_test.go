@@ -4,6 +4,8 @@
 package integration
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -54,10 +57,11 @@ func TestOperationAdmission(t *testing.T) {
 		"as it stands":        {},
 		"an event":            {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "event: pre-upgrade"},
 		"all parameters":      {replace: "backoffLimit: 1", by: "backoffLimit: 0\n    revision: 3\n    allowEventMismatch: true\n    ttlSecondsAfterFinished: 0"},
-		"another engine":      {replace: "engine: helmHookJob", by: "engine: velero"},
+		"its own time":        {replace: "type: Migration", by: "ttlSecondsAfterFinished: 0"},
+		"before its time":     {replace: "type: Migration", by: "ttlSecondsAfterFinished: -1", refused: "greater than or equal to 0"},
+		"no such engine":      {replace: "engine: helmHookJob", by: "engine: velero", refused: "there is no such engine: the only one is helmHookJob"},
 		"both":                {replace: "backoffLimit: 1", by: "event: pre-upgrade", refused: "exactly one of"},
 		"neither":             {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "revision: 1", refused: "exactly one of"},
-		"an unknown engine":   {replace: "engine: helmHookJob", by: "engine: magic", refused: "Unsupported value"},
 		"no type":             {replace: "type: Migration", by: "cancel: false"},
 		"an unknown type":     {replace: "type: Migration", by: "type: Magic", refused: "Unsupported value"},
 		"an unknown event":    {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "event: pre-lunch", refused: "Unsupported value"},
@@ -140,8 +144,72 @@ func TestOperationIsImmutable(t *testing.T) {
 		o = changed
 		change("other-"+strings.ToLower(status), refused, "spec", "parameters", "hookName")
 	}
+	change(int64(60), "", "spec", "ttlSecondsAfterFinished")
+	change(int64(0), "", "spec", "ttlSecondsAfterFinished")
 	change(true, "", "spec", "cancel")
 	change(false, "cancel cannot be taken back", "spec", "cancel")
+}
+
+// TestStoredEngines: an Operation whose engine an earlier CRD has accepted can be changed, ended and
+// deleted, and no other one can be created. The CRD is this project's in another group.
+func TestStoredEngines(t *testing.T) {
+	t.Parallel()
+	operationsServed(t)
+	w := newWorld(t)
+	group := w.namespace + ".example.com"
+	raw, err := os.ReadFile(filepath.Join(harness.Root(), "config", "crd", "bases", "ops.vworkspace.io_operations.yaml"))
+	w.must(err)
+	crd := object(t, strings.ReplaceAll(string(raw), "ops.vworkspace.io", group))
+	unstructured.RemoveNestedField(crd.Object, "spec", "names", "shortNames")
+	rules := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "engine", "x-kubernetes-validations"}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	version, ok := versions[0].(map[string]any)
+	if !ok || len(versions) != 1 {
+		t.Fatalf("the CRD has the versions %v", versions)
+	}
+	known, found, _ := unstructured.NestedSlice(version, rules...)
+	if !found {
+		t.Fatal("the field engine has no rules")
+	}
+	unstructured.RemoveNestedField(version, rules...)
+	w.must(unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"))
+	w.must(suite.client.Create(t.Context(), crd))
+	t.Cleanup(func() { _ = suite.client.Delete(context.WithoutCancel(t.Context()), crd) })
+
+	made := func(name string) *unstructured.Unstructured {
+		o := object(t, strings.Replace(strings.ReplaceAll(harness.DocumentedOperation, "ops.vworkspace.io", group), "helmHookJob", "velero", 1))
+		o.SetNamespace(w.namespace)
+		o.SetName(name)
+		return o
+	}
+	stored := made("stored")
+	untilTrue(w, "the earlier CRD to be served", func() bool { return suite.client.Create(t.Context(), stored) == nil })
+	w.must(unstructured.SetNestedSlice(version, known, rules...))
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"versions": versions}})
+	w.must(err)
+	w.must(suite.client.Patch(t.Context(), crd, client.RawPatch(types.MergePatchType, patch)))
+	untilTrue(w, "the CRD to be served", func() bool {
+		err := suite.client.Create(t.Context(), made("new"), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "the only one is helmHookJob")
+	})
+
+	w.must(unstructured.SetNestedField(stored.Object, "magic", "spec", "engine"))
+	if err := suite.client.Update(t.Context(), stored.DeepCopy()); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "engine cannot be changed") {
+		t.Errorf("the engine is changed: %v", err)
+	}
+	w.must(unstructured.SetNestedField(stored.Object, "velero", "spec", "engine"))
+	w.must(unstructured.SetNestedField(stored.Object, true, "spec", "cancel"))
+	stored.SetFinalizers([]string{"example.com/kept"})
+	w.must(suite.client.Update(t.Context(), stored))
+	w.must(unstructured.SetNestedField(stored.Object, "Failed", "status", "phase"))
+	w.must(suite.client.Status().Update(t.Context(), stored))
+	w.must(suite.client.Delete(t.Context(), stored))
+	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
+	stored.SetFinalizers(nil)
+	w.must(suite.client.Update(t.Context(), stored))
+	if err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(stored), stored); !apierrors.IsNotFound(err) {
+		t.Errorf("it is there: %v", err)
+	}
 }
 
 // TestClonesAreValid: the API server accepts all objects in hookjob's golden files.

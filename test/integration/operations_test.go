@@ -65,6 +65,29 @@ func TestOperation(t *testing.T) {
 	}
 }
 
+// TestOperationOfTests: an Operation of event test runs the tests of the chart, and is deleted when its
+// TTL is over.
+func TestOperationOfTests(t *testing.T) {
+	t.Parallel()
+	operationsServed(t)
+	w := newWorld(t)
+	w.publish("web", "1.0.0", hooked(t, "1.0.0", "test"))
+	hr := w.release("web", nil)
+	w.untilReady(hr)
+	op := w.operate(hr, "tests", func(op *opsv1alpha1.Operation) {
+		op.Spec.Parameters = &opsv1alpha1.Parameters{Event: "test"}
+		op.Spec.TTLSecondsAfterFinished = new(int32(3600))
+	})
+	w.succeed(op)
+	w.tidy(op)
+	if o := op.Status.Outputs; op.Status.Phase != opsv1alpha1.PhaseSucceeded || len(o.Jobs) != 1 || o.Jobs[0].Hook != "web-migrate" {
+		t.Errorf("status is %+v", op.Status)
+	}
+	op.Spec.TTLSecondsAfterFinished = new(int32)
+	w.must(suite.client.Update(t.Context(), op))
+	w.untilOperationGone(op)
+}
+
 // TestOperationStops: cancelled or deleted, its pods go first.
 func TestOperationStops(t *testing.T) {
 	t.Parallel()

@@ -121,7 +121,7 @@ func TestLeastPrivilegeIsTheDefault(t *testing.T) {
 	}
 	want := []string{
 		"create events", "create helmcharts", "create ocirepositories", "create releaseplans",
-		"delete helmcharts", "delete jobs", "delete ocirepositories", "delete releaseplans",
+		"delete helmcharts", "delete jobs", "delete ocirepositories", "delete operations", "delete releaseplans",
 		"impersonate serviceaccounts", "patch events", "patch helmcharts",
 		"patch helmreleases", "patch helmreleases/status", "patch jobs", "patch ocirepositories", "patch operations", "patch operations/status",
 		"patch releaseplans", "patch releaseplans/status",

@@ -59,9 +59,10 @@ type OperationSpec struct {
 	// +optional
 	Type OperationType `json:"type,omitempty"`
 
-	// The engine that runs the task: helmHookJob. The other values are names that no controller
-	// implements; Operations with one of them fail. Immutable.
+	// The engine that runs the task: helmHookJob. Operations with other engines, which are stored
+	// since an earlier version of the CRD, fail. Immutable.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="engine cannot be changed"
+	// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self == 'helmHookJob'",message="there is no such engine: the only one is helmHookJob",optionalOldSelf=true
 	// +required
 	Engine OperationEngine `json:"engine"`
 
@@ -83,6 +84,13 @@ type OperationSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
+
+	// How long this object is kept after its final phase, in seconds. It is then deleted, with its
+	// Jobs and their Pods. Default: it is not deleted. It can be changed at any time.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
+	// +optional
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 
 // TargetReference references an object in the namespace of the Operation.
@@ -131,11 +139,10 @@ const (
 
 // OperationEngine runs the task of an Operation.
 //
-// +kubebuilder:validation:Enum=velero;workflow;job;helm;volsync;helmHookJob;snapshot
+// +kubebuilder:validation:MaxLength=63
 type OperationEngine string
 
-// EngineHelmHookJob runs hooks of the chart of a Helm release. It is the only engine that is
-// implemented.
+// EngineHelmHookJob runs hooks of the chart of a Helm release. It is the only engine.
 const EngineHelmHookJob OperationEngine = "helmHookJob"
 
 // Parameters are the parameters of the engine helmHookJob.

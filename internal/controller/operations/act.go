@@ -40,6 +40,8 @@ func (a *actor) perform(ctx context.Context, rec reconciliation, op *opsv1alpha1
 		return a.finalizer(ctx, op, controllerutil.AddFinalizer)
 	case operation.RemoveFinalizer:
 		return client.IgnoreNotFound(a.finalizer(ctx, op, controllerutil.RemoveFinalizer))
+	case operation.Delete:
+		return a.deleteOperation(ctx, op)
 	case operation.AcquireLock:
 		return a.acquire(ctx, rec)
 	case operation.ReleaseLock:
@@ -69,6 +71,12 @@ func (a *actor) finalizer(ctx context.Context, op *opsv1alpha1.Operation, change
 	}
 	a.written.record(before)
 	return nil
+}
+
+// deleteOperation deletes the Operation, unless its spec has changed since it was read.
+func (a *actor) deleteOperation(ctx context.Context, op *opsv1alpha1.Operation) error {
+	guard := client.Preconditions{UID: &op.UID, ResourceVersion: &op.ResourceVersion}
+	return client.IgnoreNotFound(a.client.Delete(ctx, op, guard, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
 // acquire writes the UID of the Operation into the annotation of the target, in the version that

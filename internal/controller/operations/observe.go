@@ -27,8 +27,8 @@ import (
 )
 
 // observe reads the state that the decision can depend on. Each step decides whether the next is
-// necessary.
-func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (reconciliation, error) {
+// necessary. Nothing is read if the Operation is over.
+func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation, over bool) (reconciliation, error) {
 	rec := reconciliation{op: op, in: operation.Input{
 		Object: operation.Object{
 			UID: string(op.UID), Namespace: op.Namespace, Name: op.Name, Generation: op.Generation, Created: op.CreationTimestamp.Time,
@@ -36,6 +36,9 @@ func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (reco
 		},
 		Spec: op.Spec, Recorded: op.Status, Timeout: o.timeout, Now: o.now(),
 	}}
+	if over {
+		return rec, nil
+	}
 	rec, err := o.workloads(ctx, rec)
 	if err != nil {
 		return rec, err

@@ -59,11 +59,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.written.isStale(op) {
 		return result(release.After(controller.StaleRetry)), nil
 	}
-	if op.Status.Phase.Final() && !controllerutil.ContainsFinalizer(op, opsv1alpha1.Finalizer) {
-		// The finalizer was removed at the end: nothing is left to do.
+	// The finalizer was removed at the end: nothing is left but the Operation itself.
+	over := op.Status.Phase.Final() && !controllerutil.ContainsFinalizer(op, opsv1alpha1.Finalizer)
+	if over && op.Spec.TTLSecondsAfterFinished == nil {
 		return ctrl.Result{}, nil
 	}
-	rec, err := r.observer.observe(ctx, op)
+	rec, err := r.observer.observe(ctx, op, over)
 	if errors.Is(err, errStale) {
 		return result(release.After(controller.StaleRetry)), nil
 	}

@@ -139,7 +139,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 				if err := b.write("delete", o); err != nil {
 					return err
 				}
-				return c.Delete(ctx, o)
+				return c.Delete(ctx, o, options...)
 			},
 			SubResourcePatch: func(ctx context.Context, c client.Client, _ string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
 				if err := b.write("status", o); err != nil {
@@ -683,6 +683,50 @@ func TestOperationOver(t *testing.T) {
 	b.r.observer.live = nil
 	if did := b.reconcile(); len(did) > 0 {
 		t.Errorf("it does %q", did)
+	}
+}
+
+// TestOperationExpires: an Operation that is over is deleted when its TTL is, without reads, and in the
+// version whose TTL it is.
+func TestOperationExpires(t *testing.T) {
+	b := newBench(t)
+	op := b.operation()
+	op.Spec.TTLSecondsAfterFinished = new(int32(60))
+	if err := b.c.Update(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	op.Status.Phase, op.Status.CompletionTime = opsv1alpha1.PhaseSucceeded, new(metav1.NewTime(benchNow().Add(-59*time.Second)))
+	if err := b.c.Status().Update(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	b.r.observer.client, b.r.observer.live = nil, nil
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(op)}
+	if result, err := b.r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != time.Second || len(b.did) > 0 {
+		t.Fatalf("before its time: %+v, %v, %q", result, err, b.did)
+	}
+	op.Status.CompletionTime = new(metav1.NewTime(benchNow().Add(-60 * time.Second)))
+	if err := b.c.Status().Update(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	b.refuse = func(string) error {
+		later := b.operation()
+		later.Spec.TTLSecondsAfterFinished = nil
+		return b.c.Update(t.Context(), later)
+	}
+	if did := b.reconcile(); !slices.Equal(did, []string{"delete op"}) || b.operation().Spec.TTLSecondsAfterFinished != nil {
+		t.Errorf("its TTL was removed meanwhile: %q", did)
+	}
+	later := b.operation()
+	later.Spec.TTLSecondsAfterFinished = new(int32(0))
+	if err := b.c.Update(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	b.refuse = nil
+	if did := b.reconcile(); !slices.Equal(did, []string{"delete op"}) {
+		t.Errorf("after its time: %q", did)
+	}
+	if err := b.c.Get(t.Context(), request.NamespacedName, op); !apierrors.IsNotFound(err) {
+		t.Errorf("it is there: %v", err)
 	}
 }
 

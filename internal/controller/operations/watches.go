@@ -26,7 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status,verbs=patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
