@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,21 +22,27 @@ const logPatience = 5 * time.Second
 
 func runCommand(s *Session) *cobra.Command {
 	var w wait
-	kind := ""
+	var ttl time.Duration
+	kind, follow := "", true
 	cmd := &cobra.Command{
 		Use:   "run NAME HOOK",
 		Short: "Run a hook of the chart as an Operation, with its logs",
 		Long: "Creates an Operation that runs one hook of the release, by its name, or all hooks of an event such as test or pre-upgrade.\n\n" +
-			"The logs of its Pods are printed without values of Secrets. Ctrl-C ends the command, and not the Operation.",
+			"The logs of its Pods are printed without values of Secrets. If the Operation fails, the exit code is the one of the container that failed, or 1. " +
+			"Ctrl-C ends the command, and not the Operation.",
 		Example: "  # Run the hook web-migrate\n" +
 			"  kubectl pintle run web web-migrate\n\n" +
 			"  # Run all hooks of an event\n" +
-			"  kubectl pintle run web pre-upgrade",
+			"  kubectl pintle run web pre-upgrade\n\n" +
+			"  # Run the tests of the chart, and delete the Operation after a day\n" +
+			"  kubectl pintle run web test --ttl 24h",
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: s.completeWith(hooksOf),
 	}
 	w.add(cmd)
 	cmd.Flags().StringVar(&kind, "type", string(opsv1alpha1.TypeRunCommand), "Type of the Operation, for users and dashboards.")
+	cmd.Flags().BoolVar(&follow, "logs", true, "If true, print the logs of the Pods while they run. Only with --wait.")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "Delete the Operation this long after it has ended. Without the flag, it is kept.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := s.connect()
 		if err != nil {
@@ -47,6 +54,12 @@ func runCommand(s *Session) *cobra.Command {
 		}
 		op := request.Hook(hr.Namespace, hr.Name, args[1], s.Now())
 		op.Spec.Type = opsv1alpha1.OperationType(kind)
+		if cmd.Flags().Changed("ttl") {
+			if ttl < 0 || ttl.Seconds() > math.MaxInt32 {
+				return fmt.Errorf("--ttl %s is not between 0 and %d seconds", ttl, math.MaxInt32)
+			}
+			op.Spec.TTLSecondsAfterFinished = new(int32(ttl.Seconds()))
+		}
 		if err := c.Create(cmd.Context(), op, fieldOwner); err != nil {
 			return err
 		}
@@ -54,18 +67,26 @@ func runCommand(s *Session) *cobra.Command {
 			return err
 		}
 		logs := s.newLogs(cmd.Context(), c, hr)
+		code := 0
 		err = s.await(cmd.Context(), w.timeout, func(ctx context.Context) (request.Progress, error) {
 			now := &opsv1alpha1.Operation{}
 			if err := c.Get(ctx, client.ObjectKeyFromObject(op), now); err != nil {
 				return request.Progress{}, err
 			}
 			p := request.OperationProgress(now)
+			code = p.ExitCode
+			if !follow {
+				return p, nil
+			}
 			logs.follow(now)
 			if p.Done && !logs.wait(logPatience) {
 				s.printTail(now)
 			}
 			return p, nil
 		})
+		if err != nil && code != 0 {
+			return &codedError{err, code}
+		}
 		return err
 	}
 	return cmd

@@ -82,3 +82,42 @@ func TestRunWithoutSecrets(t *testing.T) {
 	w.forbidden["Secret"] = true
 	w.golden("run-without-secrets", "run web web-migrate")
 }
+
+// TestRunExits: the exit code is the one of the container that failed, or 1.
+func TestRunExits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		phase opsv1alpha1.OperationPhase
+		code  *int32
+		want  int
+	}{
+		"succeeded":   {opsv1alpha1.PhaseSucceeded, new(int32), 0},
+		"failed":      {opsv1alpha1.PhaseFailed, new(int32(42)), 42},
+		"not started": {opsv1alpha1.PhaseFailed, nil, 1},
+		"deadline":    {opsv1alpha1.PhaseFailed, new(int32), 1},
+		"one byte":    {opsv1alpha1.PhaseFailed, new(int32(256)), 1},
+		"cancelled":   {opsv1alpha1.PhaseCancelled, new(int32(143)), 1},
+	} {
+		w := runWorld(t)
+		w.operate = func(op *opsv1alpha1.Operation) {
+			ended(tc.phase, string(tc.phase), "it has ended")(op)
+			op.Status.Outputs.ExitCode = tc.code
+		}
+		if got := w.run("run", "web", "web-migrate"); got != tc.want {
+			t.Errorf("%s: exit code %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// TestRunFlags: logs can be left out, and the Operation can have a TTL.
+func TestRunFlags(t *testing.T) {
+	w := runWorld(t)
+	w.operate = ended(opsv1alpha1.PhaseSucceeded, opsv1alpha1.ConditionSucceeded, "Job web-test completed")
+	w.golden("run-flags", "run web test --ttl 24h --logs=false", "run web test --ttl -1s")
+	var ops opsv1alpha1.OperationList
+	if err := w.client.List(t.Context(), &ops); err != nil || len(ops.Items) != 1 {
+		t.Fatalf("%v, the Operations are %v", err, ops.Items)
+	}
+	if s := ops.Items[0].Spec; s.Parameters.Event != "test" || s.TTLSecondsAfterFinished == nil || *s.TTLSecondsAfterFinished != 86400 {
+		t.Errorf("the spec is %+v", s)
+	}
+}

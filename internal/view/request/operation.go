@@ -54,6 +54,10 @@ func OperationProgress(op *opsv1alpha1.Operation) Progress {
 		p.Done = true
 	case opsv1alpha1.PhaseFailed, opsv1alpha1.PhaseCancelled:
 		p.Done, p.Failed = true, true
+		if o := op.Status.Outputs; o != nil && o.ExitCode != nil && op.Status.Phase == opsv1alpha1.PhaseFailed {
+			// Shells know one byte.
+			p.ExitCode = int(*o.ExitCode) & 0xff
+		}
 	case opsv1alpha1.PhasePending, opsv1alpha1.PhaseRunning:
 	}
 	return p

@@ -28,6 +28,8 @@ type Progress struct {
 	Waits bool
 	// Unanswered is true if nothing shows that a controller has seen the request.
 	Unanswered bool
+	// ExitCode is the exit code of the container that failed; zero if there is none. Only if Failed.
+	ExitCode int
 	// Text is one line for users.
 	Text string
 }
