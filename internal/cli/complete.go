@@ -73,7 +73,7 @@ func revisionsOf(ctx context.Context, c *connection, hr *helmv2.HelmRelease) []s
 
 // hooksOf returns completions of the hooks of a release, and the events that hooks have.
 func hooksOf(ctx context.Context, c *connection, hr *helmv2.HelmRelease) []string {
-	hooks, _ := c.reader.Hooks(ctx, hr)
+	hooks, _, _ := c.reader.Hooks(ctx, hr)
 	all := make([]string, 0, len(hooks))
 	for _, h := range hooks {
 		all = append(all, cobra.CompletionWithDesc(h.Name, h.Kind+", "+h.Events))

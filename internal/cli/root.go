@@ -43,7 +43,7 @@ func Command(s *Session) *cobra.Command {
 	root.SetIn(s.In)
 	root.AddCommand(
 		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), unholdCommand(s), testCommand(s),
-		runCommand(s), historyCommand(s), diffCommand(s), valuesCommand(s), treeCommand(s),
+		hooksCommand(s), runCommand(s), historyCommand(s), diffCommand(s), valuesCommand(s), treeCommand(s),
 		createCommand(s), operationsCommand(s), plansCommand(s), policiesCommand(s),
 		planCommand(s), approveCommand(s), rejectCommand(s), doctorCommand(s), versionCommand(s),
 	)

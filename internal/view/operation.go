@@ -74,7 +74,15 @@ type Job struct {
 }
 
 // Hook is a hook of a release.
-type Hook struct{ Name, Kind, Events string }
+type Hook struct {
+	Name, Kind, Events string
+	Weight             int
+	// DeletePolicy are its delete policies, separated by commas.
+	DeletePolicy string
+	// Ran is the start of its last run by Helm, and Result the result; zero without one.
+	Ran    time.Time
+	Result string
+}
 
 // ExplainOperation returns what is known of an Operation.
 func ExplainOperation(f OperationFacts) *Operation {

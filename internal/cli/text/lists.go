@@ -6,6 +6,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
@@ -64,6 +65,24 @@ func phaseColor(p opsv1alpha1.OperationPhase) color {
 		return green
 	}
 	return plain
+}
+
+// Hooks prints hooks as rows.
+func Hooks(w io.Writer, all view.Hooks, style Style) error {
+	rows := make([][]cell, 0, len(all.Items))
+	for _, h := range all.Items {
+		weight, ran := "", ""
+		if h.Weight != nil {
+			weight = strconv.Itoa(*h.Weight)
+		}
+		if r := h.LastRun; r != nil {
+			ran = fmt.Sprintf("%s ago by %s: %s", style.age(&r.At), r.By, r.Result)
+		}
+		rows = append(rows, []cell{
+			{text: h.Version}, {text: h.Name}, {text: or(h.Kind)}, {text: or(h.Events)}, {text: or(weight)}, {text: or(h.DeletePolicy)}, {text: or(ran)}, {text: or(h.Command)},
+		})
+	}
+	return newTable(style, "VERSION", "NAME", "KIND", "EVENTS", "WEIGHT", "DELETE POLICY", "LAST RUN", "COMMAND").print(w, rows...)
 }
 
 // Plans prints plans as rows.

@@ -60,7 +60,14 @@ func Storage(getter genericclioptions.RESTClientGetter) Stored {
 			for _, e := range h.Events {
 				events = append(events, e.String())
 			}
-			record.Hooks = append(record.Hooks, view.Hook{Name: h.Name, Kind: h.Kind, Events: strings.Join(events, ", ")})
+			policies := make([]string, 0, len(h.DeletePolicies))
+			for _, policy := range h.DeletePolicies {
+				policies = append(policies, policy.String())
+			}
+			record.Hooks = append(record.Hooks, view.Hook{
+				Name: h.Name, Kind: h.Kind, Events: strings.Join(events, ", "), Weight: h.Weight, DeletePolicy: strings.Join(policies, ", "),
+				Ran: h.LastRun.StartedAt.Time, Result: h.LastRun.Phase.String(),
+			})
 		}
 		return record, nil
 	}
@@ -92,16 +99,20 @@ func (r *Reader) Revisions(ctx context.Context, hr *helmv2.HelmRelease) ([]view.
 	return all, err
 }
 
-// Hooks returns the hooks of the newest revision.
-func (r *Reader) Hooks(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Hook, error) {
+// Hooks returns the hooks of the deployed revision, or else of the newest one, and its number.
+func (r *Reader) Hooks(ctx context.Context, hr *helmv2.HelmRelease) ([]view.Hook, int, error) {
 	if err := Here(hr); err != nil || len(hr.Status.History) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
-	record, err := r.Stored(ctx, r.target(hr), hr.Status.History[0].Version)
+	version := hr.Status.History[0].Version
+	if i := slices.IndexFunc(hr.Status.History, func(s *helmv2.Snapshot) bool { return s.Status == helmv2.StatusDeployed }); i >= 0 {
+		version = hr.Status.History[i].Version
+	}
+	record, err := r.Stored(ctx, r.target(hr), version)
 	if err != nil || record == nil {
-		return nil, err
+		return nil, version, err
 	}
-	return record.Hooks, nil
+	return record.Hooks, version, nil
 }
 
 // listRecords returns the records of a release without their content, and their metadata.
