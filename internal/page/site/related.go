@@ -28,6 +28,10 @@ type related struct {
 
 	Operations     view.Limited[view.OperationRow]
 	OperationsNote string
+
+	// Hooks are the hooks of both versions, and HookNotes say what is not known of them.
+	Hooks     view.Limited[view.HookRow]
+	HookNotes []string
 }
 
 // Limits of the lists of a plan.
@@ -64,13 +68,14 @@ type planChange struct {
 // readRelated reads the objects that are related to a release. The reader must have the identity of the release.
 func (s *site) readRelated(ctx context.Context, viewer *access.Viewer, reader *read.Reader, hr *helmv2.HelmRelease) (related, error) {
 	r := related{}
+	hooks := view.HookFacts{Release: hr}
 	switch found, err := viewer.Plan(ctx, hr); {
 	case apierrors.IsForbidden(err):
 		r.PlanNote = "You may not get ReleasePlans in this namespace."
 	case err != nil:
 		r.PlanNote = "The plan could not be read: " + err.Error()
 	case found != nil:
-		r.Plan = planOf(view.PlanOf(found))
+		r.Plan, hooks.Plan = planOf(view.PlanOf(found)), found
 	}
 	dependents, err := viewer.Dependents(ctx, hr)
 	if err != nil {
@@ -83,8 +88,13 @@ func (s *site) readRelated(ctx context.Context, viewer *access.Viewer, reader *r
 	case err != nil:
 		r.OperationsNote = "Operations could not be read: " + err.Error() + "."
 	default:
-		r.Operations = view.OperationsOf(all, hr, newestOperations, s.Now())
+		r.Operations, hooks.Operations = view.OperationsOf(all, hr, newestOperations, s.Now()), all
 	}
+	if hooks.Hooks, hooks.Revision, err = reader.Hooks(ctx, hr); err != nil {
+		hooks.Notes = append(hooks.Notes, "The installed hooks could not be read: "+err.Error()+".")
+	}
+	listed := view.HooksOf(hooks)
+	r.Hooks, r.HookNotes = view.First(listed.Items, maxEntries), listed.Notes
 	return r, nil
 }
 

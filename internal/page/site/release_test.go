@@ -331,6 +331,22 @@ func TestReleasePlan(t *testing.T) {
 	}
 }
 
+// TestReleaseHooks: the hooks of both versions have what is known of them.
+func TestReleaseHooks(t *testing.T) {
+	p := newReleaseWorld(t).page("")
+	p.Related.Content.Hooks = view.First([]view.HookRow{
+		{
+			Version: view.HookInstalled, Name: "shop-migrate", Kind: "Job", Events: "pre-upgrade", Weight: new(0), DeletePolicy: "before-hook-creation",
+			LastRun: &view.HookRun{By: "Helm", Result: "Succeeded", At: time.Date(2026, 1, 2, 14, 0, 0, 0, time.UTC)}, Command: "kubectl pintle run shop shop-migrate -n apps",
+		},
+		{Version: view.HookNext, Name: "<b>new</b>", Kind: "Job", Events: "pre-upgrade"},
+	}, maxEntries)
+	p.Related.Content.HookNotes = []string{"a note"}
+	html := render(t, "content", &layout{Content: p})
+	hooks, _, _ := strings.Cut(html[strings.Index(html, `<section id="hooks"`):], "</section>")
+	golden(t, "release-hooks", hooks+"</section>")
+}
+
 // TestReleaseElsewhere: of a release in another cluster, the page has names and readiness of the
 // objects, and nothing that the reader of the own cluster reads. Without an answer it says so.
 func TestReleaseElsewhere(t *testing.T) {
