@@ -135,6 +135,16 @@ func (f *ConnectionFinder) serviceAccountName(hr *helmv2.HelmRelease) string {
 	return f.DefaultServiceAccount
 }
 
+// ServiceAccountMissing reports whether the ServiceAccount that is impersonated for hr does not
+// exist.
+func (f *ConnectionFinder) ServiceAccountMissing(ctx context.Context, hr *helmv2.HelmRelease) (bool, error) {
+	if f.User(hr) == "" {
+		return false, nil
+	}
+	err := f.serviceAccount(ctx, hr)
+	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+}
+
 // serviceAccount returns an error if the ServiceAccount of hr does not exist.
 func (f *ConnectionFinder) serviceAccount(ctx context.Context, hr *helmv2.HelmRelease) error {
 	key := client.ObjectKey{Namespace: hr.Namespace, Name: f.serviceAccountName(hr)}

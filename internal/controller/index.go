@@ -36,7 +36,8 @@ const (
 	IndexUID = ".metadata.uid"
 )
 
-// IndexActive contains the Operations that are not over, under the key "true".
+// IndexActive contains the Operations that are not over, under the key "true". Those that have ended
+// and keep Jobs elsewhere are not in it.
 const IndexActive = ".status.active"
 
 // HelmReleaseIndexes returns the indexes of HelmReleases by name.
@@ -135,7 +136,7 @@ func uidKeys(obj client.Object) []string { return []string{string(obj.GetUID())}
 
 func activeKeys(obj client.Object) []string {
 	op, ok := obj.(*opsv1alpha1.Operation)
-	if !ok || IsOver(op) {
+	if !ok || IsOver(op) || op.Status.Phase.Final() && op.Status.Placement != nil {
 		return nil
 	}
 	return []string{"true"}

@@ -70,6 +70,9 @@ type Options struct {
 	Observe string
 	// HelmCharts configures the controller of HelmCharts.
 	HelmCharts HelmCharts
+	// OperationCleanupTimeout is how long a deleted Operation waits until its objects in other
+	// namespaces and clusters are deleted.
+	OperationCleanupTimeout time.Duration
 	// OperationsServed, if set, is called when the controller of Operations starts.
 	OperationsServed func()
 	// NewQueue returns the work queues of both controllers; nil is the default. Tests set it.

@@ -32,20 +32,6 @@ func noRelease(in Input) *Rejection {
 	}
 }
 
-// checkNamespace rejects a release in another namespace than the Operation. The Operation owns its
-// Jobs, and owner references cannot cross namespaces. Nor must the right to create Operations in
-// one namespace allow to run Jobs in another.
-func checkNamespace(in Input) error {
-	if in.Release.Namespace == in.Operation.Namespace {
-		return nil
-	}
-	return &Rejection{
-		Reason: opsv1alpha1.ReasonNamespaceMismatch,
-		Message: fmt.Sprintf("release %s is installed into namespace %s: hooks are run only in the namespace of the Operation, which is %s",
-			printable(in.Release.Name), printable(in.Release.Namespace), in.Operation.Namespace),
-	}
-}
-
 // choose returns the hooks to run, in order.
 func choose(in Input) ([]Hook, error) {
 	if in.Parameters.Event != "" {

@@ -25,9 +25,16 @@ type Input struct {
 	Timeout time.Duration
 	// ClusterID is the value of the cluster ID label; empty for no label.
 	ClusterID string
+	// OtherCluster is true if the release is in another cluster than the Operation.
+	OtherCluster bool
 }
 
-// Operation is the owner of the Jobs.
+// elsewhere reports whether owner references cannot lead from the Jobs to the Operation.
+func (in Input) elsewhere() bool {
+	return in.OtherCluster || in.Release.Namespace != in.Operation.Namespace
+}
+
+// Operation is the Operation that the Jobs are made for, and their owner in its own namespace.
 type Operation struct{ Namespace, Name, UID string }
 
 // Release is one stored revision.
@@ -119,9 +126,6 @@ func (r *Rejection) Error() string { return r.Message }
 func Make(in Input) (Plan, error) {
 	if in.Release == nil {
 		return Plan{}, noRelease(in)
-	}
-	if err := checkNamespace(in); err != nil {
-		return Plan{}, err
 	}
 	chosen, err := choose(in)
 	if err != nil {

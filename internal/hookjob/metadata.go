@@ -59,20 +59,27 @@ func metadata(in Input, h Hook, meta map[string]any, name string) map[string]any
 	annotations := keptAnnotations(meta)
 	annotations[opsv1alpha1.AnnotationSourceHook] = h.Name
 	annotations[opsv1alpha1.AnnotationRevision] = strconv.Itoa(in.Release.Revision)
-	return map[string]any{
+	delete(annotations, opsv1alpha1.AnnotationOperation)
+	made := map[string]any{
 		"name":        name,
 		"namespace":   in.Release.Namespace,
 		"labels":      withOwnLabels(in, h, keptLabels(meta)),
 		"annotations": annotations,
-		"ownerReferences": []any{map[string]any{
-			"apiVersion":         opsv1alpha1.GroupVersion.String(),
-			"kind":               opsv1alpha1.OperationKind,
-			"name":               in.Operation.Name,
-			"uid":                in.Operation.UID,
-			"controller":         true,
-			"blockOwnerDeletion": true,
-		}},
 	}
+	if in.elsewhere() {
+		// With an owner reference to another namespace the garbage collector deletes the object.
+		annotations[opsv1alpha1.AnnotationOperation] = in.Operation.Namespace + "/" + in.Operation.Name
+		return made
+	}
+	made["ownerReferences"] = []any{map[string]any{
+		"apiVersion":         opsv1alpha1.GroupVersion.String(),
+		"kind":               opsv1alpha1.OperationKind,
+		"name":               in.Operation.Name,
+		"uid":                in.Operation.UID,
+		"controller":         true,
+		"blockOwnerDeletion": true,
+	}}
+	return made
 }
 
 func keptAnnotations(meta map[string]any) map[string]any {

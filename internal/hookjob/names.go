@@ -18,8 +18,7 @@ const maxName = 63
 // a hash of its UID. Steps of an event are numbered. The name is unique to the Operation and the
 // same in each reconciliation. It leaves reserved characters for the suffix of Kubernetes.
 func jobName(op Operation, step int, numbered bool, reserved int) string {
-	sum := sha256.Sum256([]byte(op.UID))
-	suffix := "-" + hex.EncodeToString(sum[:4])
+	suffix := "-" + hashOf(op.UID)
 	if numbered {
 		suffix += "-" + strconv.Itoa(step+1)
 	}
@@ -35,6 +34,25 @@ func jobName(op Operation, step int, numbered bool, reserved int) string {
 		stem = "operation"
 	}
 	return stem + suffix
+}
+
+// hashOf returns the part of a Job's name that tells Operations apart.
+func hashOf(uid string) string {
+	sum := sha256.Sum256([]byte(uid))
+	return hex.EncodeToString(sum[:4])
+}
+
+// IsJobName reports whether an Operation gives a name to one of its Jobs. Labels can be added to
+// any Job, and a name does not change.
+func IsJobName(uid, name string) bool {
+	own := "-" + hashOf(uid)
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 || strings.HasSuffix(name, own) {
+		return i >= 0
+	}
+	// Jobs of an event are numbered.
+	_, err := strconv.ParseUint(name[i+1:], 10, 16)
+	return err == nil && strings.HasSuffix(name[:i], own)
 }
 
 // indexLength returns the length of the longest index of a pod with its dash.

@@ -62,6 +62,9 @@ type RemoveFinalizer struct{}
 // Delete deletes the Operation itself, in the version that was read.
 type Delete struct{}
 
+// Abandon removes the finalizer although objects may be left. An event names them.
+type Abandon struct{}
+
 // Wait takes no action until another event has occurred.
 type Wait struct {
 	// After is the delay until the next reconciliation. Zero waits for an event.
@@ -81,6 +84,7 @@ func (Stop) isAction()             {}
 func (Record) isAction()           {}
 func (Finish) isAction()           {}
 func (RemoveCompanions) isAction() {}
+func (Abandon) isAction()          {}
 func (Expire) isAction()           {}
 func (RemoveFinalizer) isAction()  {}
 func (Delete) isAction()           {}
@@ -116,6 +120,8 @@ func Name(a Action) string {
 		return "remove-finalizer"
 	case Delete:
 		return "delete"
+	case Abandon:
+		return "abandon"
 	case Wait:
 		return "wait"
 	case Settle:

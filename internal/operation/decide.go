@@ -45,6 +45,7 @@ type rule struct {
 // is documented in docs/spec/operations.md.
 func rules() []rule {
 	return []rule{
+		{RuleUnreachable, unreachable},
 		{RuleTerminal, terminal},
 		{RuleCollect, collect},
 		{RuleCancelled, cancelled},
@@ -94,6 +95,54 @@ func phase(in Input) opsv1alpha1.OperationPhase {
 	return opsv1alpha1.PhasePending
 }
 
+// unreachable applies while the Jobs of an Operation elsewhere cannot be read. What is not seen is
+// not decided on. A deleted Operation ends when the time for its cleanup is over.
+func unreachable(in Input) *Decision {
+	final, p := in.Recorded.Phase.Final(), in.Elsewhere.Unread
+	switch {
+	case in.Recorded.Placement == nil, p == nil && !in.undeletable():
+		return nil
+	case p == nil:
+		p = &Problem{opsv1alpha1.ReasonAccessDenied, in.Elsewhere.Undeleted}
+	}
+	d := &Decision{Reason: p.Reason, Why: p.Message}
+	if final {
+		d.Phase = in.Recorded.Phase
+	}
+	switch over := in.Object.Deleted && (in.Elsewhere.Lost || in.cleanupExpired()); {
+	case !over:
+		d.Action = Wait{After: in.untilCleanupExpires(pollInterval)}
+	case !final:
+		d.Action, d.Phase, d.Reason = Finish{}, opsv1alpha1.PhaseCancelled, opsv1alpha1.ReasonCancelled
+		d.Why = "the Operation is being deleted, and its Jobs may still run: " + p.Message
+	case len(in.LockedReleases) > 0:
+		d.Action = ReleaseLock{HelmReleases: in.LockedReleases}
+	default:
+		d.Action, d.Reason, d.Why = Abandon{}, opsv1alpha1.ReasonObjectsLeft, in.leftMessage(p.Message)
+	}
+	return d
+}
+
+// leftMessage names what may be left elsewhere.
+func (in Input) leftMessage(cause string) string {
+	to := in.Recorded.Placement
+	names := []string{"every Job with the label " + opsv1alpha1.LabelOperation + "=" + in.Object.UID}
+	if runs := in.runs(); len(runs) > 0 {
+		names = nil
+		for _, run := range runs {
+			names = append(names, "Job "+run.Name)
+		}
+	}
+	for _, o := range to.Objects {
+		names = append(names, o.Kind+" "+o.Name)
+	}
+	where := "namespace " + to.Namespace
+	if c := to.KubeConfig; c != nil {
+		where += fmt.Sprintf(" of the cluster of %s %s", c.Kind, c.Name)
+	}
+	return fmt.Sprintf("these objects in %s were not deleted and may still exist: %s: %s", where, strings.Join(names, ", "), cause)
+}
+
 // terminal applies to a final phase. It cleans up in an order in which no Job runs and no companion
 // exists for Helm to conflict with once the lock is released. Finished Jobs stay for inspection
 // until Kubernetes deletes them.
@@ -119,6 +168,11 @@ func terminal(in Input) *Decision {
 		d.Action = ReleaseLock{HelmReleases: in.LockedReleases}
 	case len(expiring) > 0 && !in.Object.Deleted:
 		d.Action = Expire{Jobs: expiring, Seconds: in.Spec.Parameters.TTL()}
+	case len(in.placedJobs()) > 0 && in.Object.Deleted:
+		// No owner reference leads the garbage collector to them.
+		d.Action = Stop{Jobs: in.placedJobs()}
+	case len(in.placedJobs()) > 0:
+		d.Action = Wait{After: in.untilExpired()}
 	case in.Object.Finalizer:
 		d.Action = RemoveFinalizer{}
 	default:
@@ -179,6 +233,9 @@ func cancelled(in Input) *Decision {
 	if in.Object.Deleted {
 		why = "the Operation is being deleted"
 	}
+	if in.Elsewhere.Undeleted != "" {
+		why += ": " + in.Elsewhere.Undeleted
+	}
 	if left := in.unfinishedJobs(); len(left) > 0 {
 		return &Decision{Action: Stop{Jobs: left}, Reason: opsv1alpha1.ReasonCancelling, Why: why}
 	}
@@ -234,6 +291,10 @@ func running(in Input) *Decision {
 			wait.After = pollInterval
 		}
 	}
+	if in.Recorded.Placement != nil && (wait.After == 0 || wait.After > 6*pollInterval) {
+		// The controller may not have the right to watch the Job, and its cluster may stop answering.
+		wait.After = 6 * pollInterval
+	}
 	if t.HelmRelease != "" && !in.hasLock() && busy(in) == nil {
 		// The lock was removed. Helm could start at any moment.
 		d.Action, d.Why = AcquireLock{HelmRelease: t.HelmRelease}, "the lock was removed while the Job runs"
@@ -269,10 +330,10 @@ func (in Input) problem() *Problem {
 	switch started := len(in.runs()) > 0; {
 	case in.Spec.Engine != opsv1alpha1.EngineHelmHookJob:
 		return &Problem{opsv1alpha1.ReasonEngineNotSupported, fmt.Sprintf("engine %s is not implemented: helmHookJob is", in.Spec.Engine)}
-	case in.Target.Refused != nil:
-		return in.Target.Refused
 	case in.Target.Deleted && !started:
 		return &Problem{opsv1alpha1.ReasonTargetDeleted, fmt.Sprintf("HelmRelease %s is being deleted", in.Target.HelmRelease)}
+	case in.Recorded.Placement != nil && in.Plan.Made && !samePlace(in.Recorded.Placement, in.Plan.Placement):
+		return &Problem{opsv1alpha1.ReasonReleaseChanged, "the namespace, the cluster or the identity of the release was changed after the Operation had started"}
 	case in.Plan.Refused != nil && busy(in) == nil:
 		// The running Helm action may add the missing hook.
 		return in.Plan.Refused

@@ -103,6 +103,56 @@ func (in Input) expired() bool {
 	return !end.IsZero() && !in.Now.Before(end)
 }
 
+// placedJobs returns the names of the Jobs elsewhere that are not being deleted.
+func (in Input) placedJobs() []string {
+	var names []string
+	for _, j := range in.Jobs {
+		if in.Recorded.Placement != nil && j.Ours && !j.Deleted {
+			names = append(names, j.Name)
+		}
+	}
+	return names
+}
+
+// untilExpired returns the time until Kubernetes deletes the finished Jobs.
+func (in Input) untilExpired() time.Duration {
+	after := 6 * pollInterval
+	for _, j := range in.Jobs {
+		after = max(after, j.Ended.Add(seconds(int64(in.Spec.Parameters.TTL()))).Sub(in.Now)+pollInterval)
+	}
+	return after
+}
+
+// undeletable reports whether a deleted Operation cannot delete what it has elsewhere, and its time
+// for that is over. The deletion was tried since the controller has started.
+func (in Input) undeletable() bool {
+	return in.Object.Deleted && in.Elsewhere.Undeleted != "" && in.cleanupExpired() && (len(in.Jobs) > 0 || len(in.Companions) > 0)
+}
+
+// cleanupExpired reports whether the time for the cleanup of a deleted Operation is over.
+func (in Input) cleanupExpired() bool {
+	return !in.Now.Before(in.Object.DeletedAt.Add(in.CleanupTimeout))
+}
+
+// untilCleanupExpires returns interval, or the time for the cleanup of a deleted Operation if that
+// is shorter.
+func (in Input) untilCleanupExpires(interval time.Duration) time.Duration {
+	if !in.Object.Deleted || in.cleanupExpired() {
+		return interval
+	}
+	return min(interval, in.Object.DeletedAt.Add(in.CleanupTimeout).Sub(in.Now))
+}
+
+// samePlace reports whether two placements are the same namespace, with the same connection and
+// identity.
+func samePlace(a, b *opsv1alpha1.Placement) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	sameCluster := (a.KubeConfig == nil) == (b.KubeConfig == nil) && (a.KubeConfig == nil || *a.KubeConfig == *b.KubeConfig)
+	return a.Namespace == b.Namespace && a.ServiceAccountName == b.ServiceAccountName && sameCluster
+}
+
 // deadlineOf returns the time at which a Job must have ended; zero if it has no deadline.
 func deadlineOf(run *opsv1alpha1.JobResult, job *Job) time.Time {
 	started := job.Started

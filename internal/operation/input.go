@@ -35,6 +35,10 @@ type Input struct {
 	Companions []string
 	// Obstacle is the reason why the cluster could not be read; nil if it could.
 	Obstacle *Problem
+	// Elsewhere is the state of the Jobs of an Operation with a recorded placement; zero otherwise.
+	Elsewhere Elsewhere
+	// CleanupTimeout is how long a deleted Operation waits until its objects elsewhere are deleted.
+	CleanupTimeout time.Duration
 	// Timeout bounds the wait of an Operation and the run of a Job. Zero is no limit.
 	Timeout time.Duration
 	Now     time.Time
@@ -47,10 +51,23 @@ type Object struct {
 	Name       string
 	Generation int64
 	Created    time.Time
-	// Deleted is true if it has a deletion timestamp.
-	Deleted bool
+	// Deleted is true if it has a deletion timestamp, and DeletedAt is that time.
+	Deleted   bool
+	DeletedAt time.Time
 	// Finalizer is true if it has the finalizer of Pintle.
 	Finalizer bool
+}
+
+// Elsewhere is the state of Jobs in another namespace or cluster.
+type Elsewhere struct {
+	// Unread is the reason why Jobs and Pods could not be read; nil if they could. Then Jobs and
+	// LivePods are empty.
+	Unread *Problem
+	// Lost is true if they can never be read or deleted again: the identity of the release, or the
+	// connection to its cluster, does not exist, and cannot be created.
+	Lost bool
+	// Undeleted is the error of the last deletion, if one has failed; empty otherwise.
+	Undeleted string
 }
 
 // Problem is a reason and a message of a condition.
@@ -58,8 +75,6 @@ type Problem struct{ Reason, Message string }
 
 // Target is the HelmRelease of an Operation.
 type Target struct {
-	// Refused is a permanent reason why no hook can run for the target; nil if there is none.
-	Refused *Problem
 	// Unresolved is a temporary reason why the HelmRelease is unknown; nil if it is known.
 	Unresolved *Problem
 	// HelmRelease is the name of the HelmRelease; empty if it is unknown.
@@ -99,7 +114,10 @@ type Plan struct {
 	// Hooks are the hooks of the release, for messages.
 	Hooks   []opsv1alpha1.HookReference
 	Release opsv1alpha1.ReleaseReference
-	Steps   []Step
+	// Placement is where the Jobs are to be, with the objects that are created in addition; nil for
+	// the namespace of the Operation.
+	Placement *opsv1alpha1.Placement
+	Steps     []Step
 	// Missing names required objects that do not exist and cannot be created.
 	Missing []string
 	// Approver is the policy that demands approval of the hooks; empty if none does.
@@ -122,7 +140,8 @@ type Step struct {
 type Job struct {
 	Name string
 	UID  string
-	// Ours is true if this Operation is its controller.
+	// Ours is true if this Operation is its controller or, elsewhere, if it has created it according
+	// to its name and to its label or recorded UID.
 	Ours bool
 	// Deleted is true if it has a deletion timestamp.
 	Deleted   bool
@@ -173,6 +192,7 @@ type Rule string
 
 // The rules, in the order in which they are tried.
 const (
+	RuleUnreachable   Rule = "Unreachable"
 	RuleTerminal      Rule = "Terminal"
 	RuleCollect       Rule = "Collect"
 	RuleCancelled     Rule = "Cancelled"
@@ -210,7 +230,7 @@ func (d Decision) Retry() release.Retry {
 		return release.Never()
 	case Settle:
 		return release.Never()
-	case SetFinalizer, AcquireLock, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer, Delete:
+	case SetFinalizer, AcquireLock, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer, Delete, Abandon:
 	}
 	return release.Now()
 }

@@ -34,12 +34,13 @@ const (
 //	timeout 1h | cancel | delete | advance 10m
 //	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none
 //	dryrun REASON|none | obstacle REASON|none | approver POLICY|none | approve DIGEST|none
-//	target ok|unresolved|refused|gone|deleting | action upgrade|none
+//	target ok|unresolved|gone|deleting | action upgrade|none
 //	pending WORDS|none | suspended
 //	other locks|removed|finishes|unlocks | lock-removed
 //	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]
 //	job removed|suspended|deleting|replaced | pods end [exit=143] | collected
-//	logs unread|read
+//	logs unread|read | expired
+//	elsewhere NAMESPACE | unread REASON|none | lost | undeleted MESSAGE|none
 //	reconcile [die=before|status|half] | run
 type world struct {
 	now     time.Time
@@ -61,7 +62,10 @@ type world struct {
 	left       operation.Result
 	unread     bool
 	companions []string
-	serial     int
+	elsewhere  operation.Elsewhere
+	// abandoned is true if the Operation has ended although objects may be left.
+	abandoned bool
+	serial    int
 	// started maps the names of Jobs to the UIDs that were ever resumed.
 	started     map[string][]string
 	lockRemoved bool
@@ -158,12 +162,25 @@ func (w *world) do(line string) error {
 		w.spec.Cancel = true
 		w.object.Generation++
 	case "delete":
-		w.object.Deleted = true
+		if !w.object.Deleted {
+			w.object.Deleted, w.object.DeletedAt = true, w.now
+		}
 	case "plan":
 		steps, err := strconv.Atoi(args["steps"])
 		revision, _ := strconv.Atoi(args["revision"])
 		w.setPlan(steps, max(revision, 3))
 		return err
+	case "elsewhere":
+		w.plan.Placement = &opsv1alpha1.Placement{
+			Namespace: first, KubeConfig: &opsv1alpha1.ConnectionReference{Kind: "Secret", Name: "far"},
+			Objects: []opsv1alpha1.PlacedObject{{Kind: "ServiceAccount", Name: "web"}},
+		}
+	case "unread":
+		w.elsewhere.Unread = problem()
+	case "lost":
+		w.elsewhere.Lost = true
+	case "undeleted":
+		w.elsewhere.Undeleted = strings.TrimPrefix(rest, "none")
 	case "missing":
 		if w.plan.Missing = nil; first != "none" {
 			w.plan.Missing = []string{rest}
@@ -209,6 +226,8 @@ func (w *world) do(line string) error {
 	case "collected":
 		// Kubernetes removes the Jobs that are being deleted.
 		w.jobs = slices.DeleteFunc(w.jobs, func(j operation.Job) bool { return j.Deleted })
+	case "expired":
+		w.jobs = slices.DeleteFunc(w.jobs, func(j operation.Job) bool { return j.Expires })
 	case "reconcile":
 		return w.reconcile(args["die"])
 	case "run":
@@ -257,8 +276,6 @@ func (w *world) setTarget(how string) {
 	switch how {
 	case "unresolved":
 		w.target = operation.Target{Unresolved: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "no HelmRelease belongs to the target"}}
-	case "refused":
-		w.target.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported, Message: "it is in another cluster"}
 	case "gone":
 		w.target = operation.Target{Unresolved: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "HelmRelease apps/web does not exist"}}
 		w.holder = ""
@@ -357,7 +374,12 @@ func (w *world) job(event string, args map[string]string) error {
 func (w *world) input() operation.Input {
 	in := operation.Input{
 		Object: w.object, Spec: w.spec, Recorded: w.status, Target: w.target, Jobs: slices.Clone(w.jobs), LivePods: w.pods,
-		Companions: w.companions, Obstacle: w.obstacle, Timeout: w.timeout, Now: w.now,
+		Companions: w.companions, Obstacle: w.obstacle, Timeout: w.timeout, CleanupTimeout: time.Hour, Now: w.now,
+	}
+	if w.status.Placement != nil {
+		if in.Elsewhere = w.elsewhere; in.Elsewhere.Unread != nil {
+			in.Jobs, in.LivePods, in.Companions = nil, nil, nil
+		}
 	}
 	if w.holder == opUID {
 		in.LockedReleases = []string{target}
@@ -376,7 +398,7 @@ func (w *world) input() operation.Input {
 			in.Target.LockHolder.Name = "other"
 		}
 	}
-	if operation.NeedsPlan(in) {
+	if operation.NeedsPlan(in) && in.Elsewhere.Unread == nil {
 		in.Plan = w.plan
 		in.Plan.DryRun = nil
 		if operation.NeedsDryRun(in) {
@@ -413,10 +435,13 @@ func (w *world) reconcile(die string) error {
 		w.line("died")
 		return nil
 	}
-	if w.status.Phase.Final() && !cmp.Equal(w.status, r.Status) {
+	if w.status.Phase.Final() && !cmp.Equal(withoutBlocked(w.status), withoutBlocked(r.Status)) {
 		return fmt.Errorf("a final status changed: %s", cmp.Diff(w.status, r.Status))
 	}
 	w.print(r)
+	if _, waits := d.Action.(operation.Wait); d.Rule == operation.RuleUnreachable && !waits {
+		w.abandoned = true
+	}
 	w.status, w.retry = r.Status, r.Retry
 	_, w.settled = d.Action.(operation.Settle)
 	if wait, ok := d.Action.(operation.Wait); ok && w.spec.TTLSecondsAfterFinished != nil && !w.object.Finalizer && d.Phase.Final() {
@@ -430,6 +455,15 @@ func (w *world) reconcile(die string) error {
 		return err
 	}
 	return w.check()
+}
+
+// withoutBlocked returns a status without the condition that may change in a final phase, if the Jobs
+// are elsewhere.
+func withoutBlocked(s opsv1alpha1.OperationStatus) opsv1alpha1.OperationStatus {
+	if s.Placement != nil {
+		s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool { return c.Type == opsv1alpha1.ConditionBlocked })
+	}
+	return s
 }
 
 func quoted(d operation.Decision) string {
@@ -480,6 +514,9 @@ func (w *world) print(r status.OperationReport) {
 		}
 		w.line("%s", line)
 	}
+	if to := r.Status.Placement; to != nil && w.status.Placement == nil {
+		w.line("  placement=%s", to.Namespace)
+	}
 	for _, e := range r.Events {
 		w.line("  event=%s/%s", e.Type, e.Reason)
 	}
@@ -497,6 +534,9 @@ func (w *world) perform(a operation.Action, half bool) error {
 	case operation.ReleaseLock:
 		w.holder = ""
 	case operation.Create:
+		if w.plan.Placement != nil && w.status.Placement == nil {
+			return errors.New("objects are created elsewhere before the placement is recorded")
+		}
 		w.companions = []string{"ServiceAccount web"}
 		if half {
 			w.line("died")
@@ -524,7 +564,7 @@ func (w *world) perform(a operation.Action, half bool) error {
 		for i := range w.jobs {
 			w.jobs[i].Expires = w.jobs[i].Expires || slices.Contains(a.Jobs, w.jobs[i].Name)
 		}
-	case operation.RemoveFinalizer:
+	case operation.RemoveFinalizer, operation.Abandon:
 		w.object.Finalizer = false
 		w.gone = w.object.Deleted
 	case operation.Delete:
@@ -545,13 +585,16 @@ func (w *world) check() error {
 		}
 	}
 	runs := slices.ContainsFunc(w.jobs, func(j operation.Job) bool { return j.Ours && !j.Suspended && !j.Finished() })
-	if runs && w.target.HelmRelease != "" && w.holder != opUID && !w.lockRemoved {
+	if runs && !w.abandoned && w.target.HelmRelease != "" && w.holder != opUID && !w.lockRemoved {
 		return errors.New("a Job runs without a lock")
 	}
 	if (w.gone || w.settled) && w.holder == opUID {
 		return errors.New("the Operation has ended and holds the lock")
 	}
-	if (w.gone || w.settled) && (len(w.pods) > 0 || len(w.companions) > 0) {
+	if w.gone && w.status.Placement != nil && len(w.jobs) > 0 && !w.abandoned && slices.ContainsFunc(w.jobs, func(j operation.Job) bool { return j.Ours && !j.Deleted }) {
+		return errors.New("the Operation is gone and left a Job elsewhere")
+	}
+	if (w.gone || w.settled) && !w.abandoned && (len(w.pods) > 0 || len(w.companions) > 0) {
 		return errors.New("the Operation has ended without cleanup")
 	}
 	return nil

@@ -120,6 +120,7 @@ func (o *Options) bindIdentities(fs *pflag.FlagSet) {
 
 func (o *Options) bindOperations(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.OperationTimeout, "operation-timeout", time.Hour, "Maximum time that an Operation waits, and that each of its Jobs runs."+ownFlag)
+	fs.DurationVar(&o.OperationCleanupTimeout, "operation-cleanup-timeout", time.Hour, "Maximum time that a deleted Operation waits until its objects in another namespace or cluster are deleted."+ownFlag)
 	fs.StringVar(&o.ClusterID, "cluster-id", "", "Value of the label app.vworkspace.io/cluster-id of objects that are created for Operations. Empty adds no label."+ownFlag)
 }
 

@@ -106,6 +106,9 @@ type Options struct {
 	Memory MemoryWatch
 	// OperationTimeout is the maximum time that an Operation waits, and that one of its Jobs runs.
 	OperationTimeout time.Duration
+	// OperationCleanupTimeout is how long a deleted Operation waits until its objects in other
+	// namespaces and clusters are deleted.
+	OperationCleanupTimeout time.Duration
 	// HelmChartReinstall is protect or as-k3s: whether a failed release of a HelmChart that holds
 	// claims is reinstalled.
 	HelmChartReinstall string
@@ -165,6 +168,7 @@ func (o *Options) validate() error {
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
 	bad(o.DefaultKubeconfigServiceAccount != "" && !o.Gates.ObjectLevelWorkloadIdentity,
 		"--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity")
+	bad(o.OperationCleanupTimeout < time.Second, "--operation-cleanup-timeout=%s: at least a second", o.OperationCleanupTimeout)
 	bad(o.OperationTimeout < time.Second, "--operation-timeout=%s: at least a second", o.OperationTimeout)
 	invalid := validation.IsValidLabelValue(o.ClusterID)
 	bad(len(invalid) > 0, "--cluster-id=%s: %s", o.ClusterID, strings.Join(invalid, "; "))

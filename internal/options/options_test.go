@@ -42,7 +42,7 @@ func TestParseDefaults(t *testing.T) {
 			Enable: false, ReleaseOnCancel: true, LeaseDuration: 35 * time.Second, RenewDeadline: 30 * time.Second, RetryPeriod: 5 * time.Second,
 		},
 		WatchAllNamespaces: true, RuntimeNamespace: "flux-system", WatchConfigs: "reconcile.fluxcd.io/watch=Enabled",
-		RequeueDependency: 30 * time.Second, OperationTimeout: time.Hour, HelmChartReinstall: ReinstallProtect, HTTPRetry: 9, DryRunDenials: "Try", SnapshotDigestAlgo: "sha256",
+		RequeueDependency: 30 * time.Second, OperationTimeout: time.Hour, OperationCleanupTimeout: time.Hour, HelmChartReinstall: ReinstallProtect, HTTPRetry: 9, DryRunDenials: "Try", SnapshotDigestAlgo: "sha256",
 		TokenCacheMaxSize: 100, TokenCacheMaxDuration: time.Hour,
 		Memory: MemoryWatch{Threshold: 95, Interval: 500 * time.Millisecond},
 		Log:    logger.Options{LogLevel: "info", LogEncoding: "json"},
@@ -70,7 +70,7 @@ func TestParseEveryFlag(t *testing.T) {
 		"--events-addr=https://n.example/", "--http-retry=0", "--watch-label-selector=sharding.fluxcd.io/key=a", "--override-manager=a", "--override-manager=b",
 		"--dry-run-denials=Refuse", "--snapshot-digest-algo=sha256", "--token-cache-max-size=0", "--token-cache-max-duration=2h",
 		"--oom-watch-memory-threshold=100", "--oom-watch-interval=50ms", "--oom-watch-max-memory-path=/m", "--oom-watch-current-memory-path=/c",
-		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--operation-timeout=9s", "--helmchart-reinstall=as-k3s", "--helmchart-archive-cidr=10.1.0.0/16", "--cluster-id=here-1", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console", "--allow-second-controller", "--observe",
+		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--operation-timeout=9s", "--operation-cleanup-timeout=11s", "--helmchart-reinstall=as-k3s", "--helmchart-archive-cidr=10.1.0.0/16", "--cluster-id=here-1", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console", "--allow-second-controller", "--observe",
 	}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestParseEveryFlag(t *testing.T) {
 		GracefulShutdown:      6 * time.Second,
 		DefaultServiceAccount: "tenant", Kubeconfig: client.KubeConfigOptions{InsecureExecProvider: true, InsecureTLS: true},
 		LeaderElection: leaderelection.Options{Enable: true, LeaseDuration: 7 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second},
-		ACL:            acl.Options{NoCrossNamespaceRefs: true}, RequeueDependency: 8 * time.Second, OperationTimeout: 9 * time.Second, HelmChartReinstall: ReinstallAsK3s, HelmChartArchiveCIDRs: []string{"10.1.0.0/16"}, ClusterID: "here-1", Gates: Gates{ExternalArtifact: true},
+		ACL:            acl.Options{NoCrossNamespaceRefs: true}, RequeueDependency: 8 * time.Second, OperationTimeout: 9 * time.Second, OperationCleanupTimeout: 11 * time.Second, HelmChartReinstall: ReinstallAsK3s, HelmChartArchiveCIDRs: []string{"10.1.0.0/16"}, ClusterID: "here-1", Gates: Gates{ExternalArtifact: true},
 		EventsAddr: "https://n.example/", WatchLabels: "sharding.fluxcd.io/key=a", OverrideManagers: []string{"a", "b"},
 		DryRunDenials: "Refuse", SnapshotDigestAlgo: "sha256", TokenCacheMaxDuration: 2 * time.Hour,
 		Memory:           MemoryWatch{Threshold: 100, Interval: 50 * time.Millisecond, MaxPath: "/m", CurrentPath: "/c"},
@@ -119,6 +119,7 @@ func TestParseRefuses(t *testing.T) {
 		"NoRange":         {reason: "a range has a mask", args: []string{"--helmchart-archive-cidr=10.0.0.1"}, want: `--helmchart-archive-cidr: netip.ParsePrefix("10.0.0.1"): no '/'`},
 		"ShardedCharts":   {reason: "HelmReleases of HelmCharts have no label", args: []string{"--feature-gates=HelmChartAPI=true", "--watch-label-selector=a=b"}, want: "the feature gate HelmChartAPI needs a --watch-label-selector that selects HelmReleases without labels of a shard, such as '!sharding.fluxcd.io/key', or none: set the gate only there"},
 		"NoReinstall":     {reason: "only two values", args: []string{"--helmchart-reinstall=no"}, want: "--helmchart-reinstall=no: protect or as-k3s"},
+		"NoCleanup":       {reason: "a second is the minimum", args: []string{"--operation-cleanup-timeout=0s"}, want: "--operation-cleanup-timeout=0s: at least a second"},
 		"NoOperation":     {reason: "a second is the minimum", args: []string{"--operation-timeout=0s"}, want: "--operation-timeout=0s: at least a second"},
 		"NoLabel":         {reason: "the value is a valid label value", args: []string{"--cluster-id=-"}, want: "--cluster-id=-: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
 		"UnknownGate":     {reason: "an unknown gate is an error", args: []string{"--feature-gates=Everything=true"}, want: `invalid argument "Everything=true" for "--feature-gates" flag: unknown feature gate "Everything"`},

@@ -38,11 +38,12 @@ type OperationReport struct {
 func Operation(d operation.Decision, in operation.Input) OperationReport {
 	r := OperationReport{Status: *in.Recorded.DeepCopy(), Retry: d.Retry()}
 	if in.Recorded.Phase.Final() {
-		return r
+		return endedOperation(r, d, in)
 	}
 	s := &r.Status
 	s.Phase, s.ObservedGeneration = d.Phase, in.Object.Generation
 	now := metav1.NewTime(in.Now.Truncate(time.Second))
+	place(s, d, in)
 	updateOutputs(s, d, in, now)
 	if d.Rule == operation.RuleInvalid && len(in.Plan.Hooks) > 0 {
 		s.Hooks = slices.Clone(in.Plan.Hooks)
@@ -68,6 +69,46 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	return r
 }
 
+// endedOperation reports a decision about an Operation in a final phase. Its status changes only in
+// that Blocked reports a cleanup elsewhere that is not possible.
+func endedOperation(r OperationReport, d operation.Decision, in operation.Input) OperationReport {
+	if in.Recorded.Placement == nil {
+		return r
+	}
+	c := operationConditions{conditions{
+		list: slices.Clone(in.Recorded.Conditions), before: in.Recorded.Conditions, generation: in.Object.Generation, now: metav1.NewTime(in.Now.Truncate(time.Second)),
+	}}
+	if _, waits := d.Action.(operation.Wait); waits && d.Rule == operation.RuleUnreachable {
+		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, blockedMessage(d))
+	} else {
+		c.remove(opsv1alpha1.ConditionBlocked)
+	}
+	r.Status.Conditions = c.list
+	if _, left := d.Action.(operation.Abandon); left {
+		r.Events = []Event{warning(d.Reason, d.Why, nil).about(helmv2.EventActionReconcile)}
+	}
+	return r
+}
+
+// place records where the Jobs are, before the first of them is created, and the objects that are
+// created in addition.
+func place(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.Input) {
+	_, creates := d.Action.(operation.Create)
+	to := in.Plan.Placement
+	if !creates || to == nil {
+		return
+	}
+	if s.Placement == nil {
+		s.Placement = to.DeepCopy()
+		return
+	}
+	for _, o := range to.Objects {
+		if !slices.Contains(s.Placement.Objects, o) {
+			s.Placement.Objects = append(s.Placement.Objects, o)
+		}
+	}
+}
+
 // updateOutputs records the state of the current Job in the outputs.
 func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.Input, now metav1.Time) {
 	if a, ok := d.Action.(operation.Adopt); ok {
@@ -83,10 +124,10 @@ func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in oper
 	}
 	i := slices.IndexFunc(in.Jobs, func(j operation.Job) bool { return j.UID == run.UID })
 	if i < 0 && in.PodResult.Pod != "" {
-		recordResult(s.Outputs, run, operation.Job{Result: in.PodResult}, in.Object.Namespace)
+		recordResult(s.Outputs, run, operation.Job{Result: in.PodResult}, namespaceOf(in))
 	}
 	if i >= 0 {
-		recordResult(s.Outputs, run, in.Jobs[i], in.Object.Namespace)
+		recordResult(s.Outputs, run, in.Jobs[i], namespaceOf(in))
 		recordStart(s, run, in.Jobs[i], d, now)
 	}
 	switch a := d.Action.(type) {
@@ -110,8 +151,16 @@ func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in oper
 	case operation.Stop:
 		run.Reason = cmp.Or(a.Reason, run.Reason)
 	case operation.SetFinalizer, operation.AcquireLock, operation.ReleaseLock, operation.Create, operation.Adopt, operation.Resume,
-		operation.RemoveCompanions, operation.Expire, operation.RemoveFinalizer, operation.Delete, operation.Wait, operation.Settle:
+		operation.RemoveCompanions, operation.Expire, operation.RemoveFinalizer, operation.Delete, operation.Abandon, operation.Wait, operation.Settle:
 	}
+}
+
+// namespaceOf returns the namespace of the Jobs.
+func namespaceOf(in operation.Input) string {
+	if to := in.Recorded.Placement; to != nil {
+		return to.Namespace
+	}
+	return in.Object.Namespace
 }
 
 // recordJob adds a Job to the outputs. Of the Job before, only its entry in the list stays.
@@ -253,7 +302,7 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 // setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
 // failure, because clients of the API read it here.
 func (c *operationConditions) setBlocked(d operation.Decision) {
-	waiting := slices.Contains([]operation.Rule{operation.RuleBlocked, operation.RuleAwaitApproval, operation.RuleAwaitLock}, d.Rule) && !d.Phase.Final()
+	waiting := slices.Contains([]operation.Rule{operation.RuleUnreachable, operation.RuleBlocked, operation.RuleAwaitApproval, operation.RuleAwaitLock}, d.Rule) && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, blockedMessage(d))
 		return
@@ -264,6 +313,8 @@ func (c *operationConditions) setBlocked(d operation.Decision) {
 // blockedMessage returns the message of an Operation that waits, or that has no hook to run.
 func blockedMessage(d operation.Decision) string {
 	switch {
+	case d.Rule == operation.RuleUnreachable:
+		return operationMessage(message.OperationUnreached, d.Why)
 	case d.Rule == operation.RuleInvalid:
 		return operationMessage(message.OperationRejected, d.Why)
 	case d.Rule == operation.RuleAwaitLock && d.Reason != opsv1alpha1.ReasonTargetNotFound:

@@ -144,7 +144,7 @@ func (w *world) start(edit ...func(*settings)) (stop func()) {
 		Metrics:  m, Notifications: s.notifications, Now: time.Now,
 		Concurrent: cmp.Or(s.concurrent, 4), MinRetryDelay: minRetryDelay, MaxRetryDelay: maxRetryDelay, JitterPercent: s.jitter,
 		NoCrossNamespaceRefs: s.NoCrossNamespaceRefs, ExternalArtifacts: s.ExternalArtifacts,
-		OperationTimeout: 5 * time.Minute, ClusterID: "bubble",
+		OperationTimeout: 5 * time.Minute, OperationCleanupTimeout: time.Hour, ClusterID: "bubble",
 	})
 	w.must(err)
 	// The controller is stopped after the test, whose context has ended then.

@@ -4,7 +4,8 @@
 package v1alpha1
 
 // Finalizer delays the deletion of an Operation while it has a running Job or holds the lock. It is
-// removed as soon as neither is the case, not only when the Operation is deleted.
+// removed as soon as neither is the case, not only when the Operation is deleted. For Jobs in
+// another namespace or cluster it stays until they are deleted.
 const Finalizer string = "ops.vworkspace.io/operation"
 
 // Labels and annotations that the controller writes.
@@ -17,6 +18,10 @@ const (
 
 	// LabelOperation, on all objects of an Operation and on its Pods, is the Operation's UID.
 	LabelOperation string = Group + "/operation"
+
+	// AnnotationOperation, on objects in another namespace or cluster than the Operation, is its
+	// namespace and name.
+	AnnotationOperation string = Group + "/operation"
 
 	// LabelSourceHook is the name of the hook that a Job is created from, if it is a valid label
 	// value.
@@ -88,14 +93,11 @@ const (
 	// ReasonHookAmbiguous means that several hooks have the name.
 	ReasonHookAmbiguous string = "HookAmbiguous"
 
-	// ReasonNamespaceMismatch means that the hook, or its release, has another namespace.
+	// ReasonNamespaceMismatch means that the hook has another namespace than its release.
 	ReasonNamespaceMismatch string = "NamespaceMismatch"
 
-	// ReasonTargetNotSupported means that hooks of the release cannot be run, for example because
-	// it is in another cluster.
-	ReasonTargetNotSupported string = "TargetNotSupported"
-
-	// ReasonReleaseChanged means that the revision was changed between two Jobs of one Operation.
+	// ReasonReleaseChanged means that the revision was changed between two Jobs of one Operation,
+	// or the namespace, cluster or identity of the release after the Operation had started.
 	ReasonReleaseChanged string = "ReleaseChanged"
 
 	// ReasonRecordNotVerified means that the record of the revision does not match status.history
@@ -131,6 +133,9 @@ const (
 
 	// ReasonStorageError means that the release's storage could not be read.
 	ReasonStorageError string = "StorageError"
+
+	// ReasonClusterUnreachable means that the cluster of the release cannot be reached.
+	ReasonClusterUnreachable string = "ClusterUnreachable"
 
 	// ReasonReleaseBusy means that a Helm action runs on the release.
 	ReasonReleaseBusy string = "ReleaseBusy"
@@ -173,6 +178,10 @@ const (
 
 	// ReasonCancelled means that the Operation was cancelled on request. Of Cancelled and Running.
 	ReasonCancelled string = "Cancelled"
+
+	// ReasonObjectsLeft means that the finalizer was removed, and objects of the Operation may still
+	// exist. Of an event only.
+	ReasonObjectsLeft string = "ObjectsLeft"
 
 	// ReasonCancelling means that the Job is being stopped. Of Cancelled and Running.
 	ReasonCancelling string = "Cancelling"

@@ -47,6 +47,54 @@ type OperationStatus struct {
 	// The results of the Jobs.
 	// +optional
 	Outputs *Outputs `json:"outputs,omitempty"`
+
+	// Where the Jobs are, if that is not the namespace of the Operation. It is stored before the
+	// first Job is created, and does not change.
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+}
+
+// Placement is a namespace for Jobs other than the namespace of the Operation, and the identity
+// that acts there.
+type Placement struct {
+	// Namespace of the Jobs.
+	Namespace string `json:"namespace"`
+
+	// ServiceAccount in the namespace of the Operation that is impersonated. Empty is the default
+	// of the controller.
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// The connection to another cluster. Absent in the controller's own cluster.
+	// +optional
+	KubeConfig *ConnectionReference `json:"kubeConfig,omitempty"`
+
+	// The objects that are created in addition to Jobs, and deleted at the end.
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
+	// +optional
+	Objects []PlacedObject `json:"objects,omitempty"`
+}
+
+// ConnectionReference references the connection to another cluster, in the namespace of the
+// Operation.
+type ConnectionReference struct {
+	// Secret or ConfigMap.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	Kind string `json:"kind"`
+	// Name of the object.
+	Name string `json:"name"`
+	// Key of the Secret.
+	// +optional
+	Key string `json:"key,omitempty"`
+}
+
+// PlacedObject is an object in the namespace of the Jobs.
+type PlacedObject struct {
+	// Kind of the object.
+	Kind string `json:"kind"`
+	// Name of the object.
+	Name string `json:"name"`
 }
 
 // OperationPhase is the progress of an Operation.
@@ -132,7 +180,7 @@ type Outputs struct {
 	Jobs []JobResult `json:"jobs,omitempty"`
 }
 
-// PodReference references a Pod in the namespace of the Operation.
+// PodReference references a Pod in the namespace of the Jobs.
 type PodReference struct {
 	// Always Pod.
 	Kind string `json:"kind"`

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -39,9 +40,13 @@ func (a *actor) perform(ctx context.Context, rec reconciliation, op *opsv1alpha1
 	case operation.SetFinalizer:
 		return a.finalizer(ctx, op, controllerutil.AddFinalizer)
 	case operation.RemoveFinalizer:
-		return client.IgnoreNotFound(a.finalizer(ctx, op, controllerutil.RemoveFinalizer))
+		return a.end(ctx, op)
 	case operation.Delete:
 		return a.deleteOperation(ctx, op)
+	case operation.Abandon:
+		// Events may not be created in a namespace that is being deleted.
+		ctrl.LoggerFrom(ctx).Info("objects of the Operation may be left", "placement", op.Status.Placement)
+		return a.end(ctx, op)
 	case operation.AcquireLock:
 		return a.acquire(ctx, rec)
 	case operation.ReleaseLock:
@@ -58,6 +63,15 @@ func (a *actor) perform(ctx context.Context, rec reconciliation, op *opsv1alpha1
 		return a.removeCompanions(ctx, rec, do.Names)
 	case operation.Adopt, operation.Record, operation.Finish, operation.Wait, operation.Settle:
 	}
+	return nil
+}
+
+// end removes the finalizer.
+func (a *actor) end(ctx context.Context, op *opsv1alpha1.Operation) error {
+	if err := a.finalizer(ctx, op, controllerutil.RemoveFinalizer); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	a.observer.forget(client.ObjectKeyFromObject(op), op.UID)
 	return nil
 }
 
@@ -151,7 +165,7 @@ func (a *actor) patchJob(ctx context.Context, rec reconciliation, name, uid, fie
 		return err
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{%s}}`, uid, field)
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.op.Namespace, Name: name}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.namespace(), Name: name}}
 	return a.observer.clearError(ctx, rec, as.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), controller.FieldOwner))
 }
 
@@ -168,7 +182,7 @@ func (rec reconciliation) uidOf(job string) types.UID {
 // stop deletes Jobs and their pods.
 func (a *actor) stop(ctx context.Context, rec reconciliation, jobs []string) error {
 	for _, name := range jobs {
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.op.Namespace, Name: name}}
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.namespace(), Name: name}}
 		if err := a.remove(ctx, rec, job, rec.uidOf(name)); err != nil {
 			return err
 		}
@@ -183,7 +197,11 @@ func (a *actor) remove(ctx context.Context, rec reconciliation, object client.Ob
 		return err
 	}
 	err = as.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return a.observer.clearError(ctx, rec, client.IgnoreNotFound(err))
+	err = a.observer.clearError(ctx, rec, client.IgnoreNotFound(err))
+	if rec.op.Status.Placement != nil {
+		a.observer.undeleted.set(rec.op.UID, err)
+	}
+	return err
 }
 
 func (a *actor) expire(ctx context.Context, rec reconciliation, do operation.Expire) error {

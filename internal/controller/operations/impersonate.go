@@ -5,7 +5,6 @@ package operations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -13,11 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/watch"
 )
 
 // identity reads and acts with the impersonated identity of a release.
@@ -28,6 +29,8 @@ type identity struct {
 	client client.Client
 	// logs opens the log of a container.
 	logs func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+	// watched is the cluster, to watch as the controller.
+	watched watch.Cluster
 }
 
 // impersonator makes the identities of releases.
@@ -60,23 +63,35 @@ func (i impersonator) of(ctx context.Context, hr *helmv2.HelmRelease) (*identity
 	}
 	return &identity{
 		getter: conn, client: c,
+		watched: watch.Cluster{
+			ID:     conn.Cluster(),
+			Client: func() (metadata.Interface, error) { return metadata.NewForConfig(conn.Unimpersonated()) },
+		},
 		logs: func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 			return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 		},
 	}, nil
 }
 
-// connect returns a connection to the controller's own cluster. Operations do not act in others.
+// connect returns a connection to the cluster of a release, or to the controller's own for nil.
 func (i impersonator) connect(ctx context.Context, hr *helmv2.HelmRelease) (*cluster.Connection, error) {
 	if hr == nil {
 		return i.connections.Clusters.For(cluster.Identity{})
 	}
-	if hr.Spec.KubeConfig != nil {
-		return nil, errors.New("the release is in another cluster")
-	}
 	conn, unreachable, err := i.connections.Find(ctx, hr)
 	if err == nil && unreachable != "" {
-		err = errors.New(unreachable)
+		err = errGone{unreachable}
 	}
 	return conn, err
 }
+
+// missing implements identities.
+func (i impersonator) missing(ctx context.Context, hr *helmv2.HelmRelease) (bool, error) {
+	return i.connections.ServiceAccountMissing(ctx, hr)
+}
+
+// errGone is the error of a connection that can never be made again.
+type errGone struct{ why string }
+
+// Error implements error.
+func (e errGone) Error() string { return e.why }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/operation"
@@ -34,20 +35,31 @@ func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation, over 
 			UID: string(op.UID), Namespace: op.Namespace, Name: op.Name, Generation: op.Generation, Created: op.CreationTimestamp.Time,
 			Deleted: !op.DeletionTimestamp.IsZero(), Finalizer: controllerutil.ContainsFinalizer(op, opsv1alpha1.Finalizer),
 		},
-		Spec: op.Spec, Recorded: op.Status, Timeout: o.timeout, Now: o.now(),
+		Spec: op.Spec, Recorded: op.Status, Timeout: o.timeout, CleanupTimeout: o.cleanupTimeout, Now: o.now(),
 	}}
 	if over {
 		return rec, nil
 	}
-	rec, err := o.workloads(ctx, rec)
+	if rec.in.Object.Deleted {
+		rec.in.Object.DeletedAt = op.DeletionTimestamp.Time
+	}
+	rec, err := o.target(ctx, rec)
 	if err != nil {
 		return rec, err
 	}
-	if rec, err = o.target(ctx, rec); err != nil {
+	rec.identity = o.identity(rec)
+	if op.Status.Placement == nil {
+		rec, err = o.workloads(ctx, rec)
+	} else {
+		rec, err = o.elsewhere(ctx, rec)
+	}
+	if err != nil || rec.in.Elsewhere.Unread != nil {
 		return rec, err
 	}
-	rec.identity = o.identity(rec)
-	if op.Status.Phase.Final() {
+	switch {
+	case op.Status.Phase.Final() && op.Status.Placement != nil:
+		return o.placedObjects(ctx, rec)
+	case op.Status.Phase.Final():
 		return o.leftovers(ctx, rec)
 	}
 	if rec, err = o.readRunningJob(ctx, rec); err != nil {
@@ -122,7 +134,7 @@ func (o *observer) lookFor(ctx context.Context, rec reconciliation, name string)
 		return rec, err
 	}
 	var job batchv1.Job
-	if err := as.client.Get(ctx, client.ObjectKey{Namespace: rec.op.Namespace, Name: name}, &job); err != nil {
+	if err := as.client.Get(ctx, client.ObjectKey{Namespace: rec.namespace(), Name: name}, &job); err != nil {
 		return rec, client.IgnoreNotFound(err)
 	}
 	return rec.withJob(job), nil
@@ -135,9 +147,6 @@ func (o *observer) prepare(ctx context.Context, rec reconciliation) (reconciliat
 		if run := running(rec.op); rec.hr != nil && run != nil && run.StartedAt == nil {
 			rec.in.Target.Pending = o.pending(ctx, rec)
 		}
-		return rec, nil
-	}
-	if rec.in.Target.Refused != nil {
 		return rec, nil
 	}
 	rec, err := o.makePlan(ctx, rec)
@@ -155,8 +164,12 @@ func (o *observer) prepare(ctx context.Context, rec reconciliation) (reconciliat
 
 // obstacle returns the obstacle for an error.
 func obstacle(err error) *operation.Problem {
-	if apierrors.IsForbidden(err) {
+	var unreachable *cluster.Unreachable
+	switch {
+	case apierrors.IsForbidden(err):
 		return &operation.Problem{Reason: opsv1alpha1.ReasonAccessDenied, Message: err.Error()}
+	case errors.As(err, &unreachable):
+		return &operation.Problem{Reason: opsv1alpha1.ReasonClusterUnreachable, Message: err.Error()}
 	}
 	return &operation.Problem{Reason: opsv1alpha1.ReasonStorageError, Message: err.Error()}
 }
@@ -185,7 +198,7 @@ func (o *observer) makePlan(ctx context.Context, rec reconciliation) (reconcilia
 	}
 	in := hookjob.Input{
 		Operation: hookjob.Operation{Namespace: rec.op.Namespace, Name: rec.op.Name, UID: string(rec.op.UID)},
-		Release:   v.release, Timeout: o.timeout, ClusterID: o.clusterID,
+		Release:   v.release, Timeout: o.timeout, ClusterID: o.clusterID, OtherCluster: rec.hr.Spec.KubeConfig != nil,
 	}
 	if p := rec.op.Spec.Parameters; p != nil {
 		in.Parameters = *p
@@ -223,6 +236,7 @@ func (o *observer) refused(ctx context.Context, rec reconciliation, plan hookjob
 
 // check returns rec with a plan and with which of its objects exist.
 func (o *observer) check(ctx context.Context, rec reconciliation, plan hookjob.Plan) (reconciliation, error) {
+	rec.plan = plan
 	for _, s := range plan.Steps {
 		var err error
 		if rec, err = o.lookFor(ctx, rec, s.Job.GetName()); err != nil {
@@ -233,13 +247,13 @@ func (o *observer) check(ctx context.Context, rec reconciliation, plan hookjob.P
 	if err != nil {
 		return rec, err
 	}
-	rec.plan = plan
 	rec.in.Plan = operation.Plan{Made: true, Release: plan.Release, Approver: o.policies(ctx, rec.hr).OperationApprover()}
 	for _, s := range plan.Steps {
 		rec.in.Plan.Steps = append(rec.in.Plan.Steps, operation.Step{Hook: s.Hook, Job: s.Job.GetName(), Digest: s.Digest})
 	}
 	clones, missing := plan.Missing(present)
 	rec.clones = clones
+	rec.in.Plan.Placement = placementOf(rec.op.Namespace, plan.Release.Namespace, rec.hr, clones)
 	for _, m := range missing {
 		rec.in.Plan.Missing = append(rec.in.Plan.Missing, m.String())
 	}
@@ -256,7 +270,7 @@ func (o *observer) present(ctx context.Context, rec reconciliation, needs []hook
 	for _, n := range needs {
 		object := &metav1.PartialObjectMetadata{}
 		object.SetGroupVersionKind(schema.FromAPIVersionAndKind(n.APIVersion, n.Kind))
-		err := as.client.Get(ctx, client.ObjectKey{Namespace: rec.op.Namespace, Name: n.Name}, object)
+		err := as.client.Get(ctx, client.ObjectKey{Namespace: rec.namespace(), Name: n.Name}, object)
 		switch {
 		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 		case err != nil:

@@ -27,13 +27,17 @@ type observer struct {
 	identities   identities
 	locks        *controller.Locks
 	// policies returns what policies demand of a HelmRelease.
-	policies  func(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands
-	timeout   time.Duration
-	clusterID string
-	now       func() time.Time
+	policies func(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands
+	// watches enqueues Operations whose Jobs elsewhere change.
+	watches                 watcher
+	timeout, cleanupTimeout time.Duration
+	clusterID               string
+	now                     func() time.Time
 	// locked and resumed are the last writes of locks and of Jobs. A Job that is suspended
 	// in a stale cache would count as one that has not run.
 	locked, resumed *writes
+	// undeleted are the errors of failed deletions elsewhere, by the UIDs of Operations.
+	undeleted *failures
 }
 
 // hookReader reads hooks from Helm's storage.
@@ -49,14 +53,19 @@ type valueReader interface {
 // identities returns the identity of a HelmRelease, or the controller's own for nil.
 type identities interface {
 	of(ctx context.Context, hr *helmv2.HelmRelease) (*identity, error)
+	// missing reports whether the identity of a HelmRelease does not exist in its namespace.
+	missing(ctx context.Context, hr *helmv2.HelmRelease) (bool, error)
 }
 
-// identity returns a function that makes the acting identity: the identity of the target, or of a
-// HelmRelease that is held if the target is gone, or the controller's own if there is none. The
-// controller itself only stops and deletes objects that the Operation owns, as the garbage
-// collector would.
+// identity returns a function that makes the acting identity: the identity of the recorded
+// placement, or else of the target, or of a HelmRelease that is held if the target is gone, or the
+// controller's own if there is none. The controller itself only stops and deletes objects that the
+// Operation owns, as the garbage collector would. It owns none elsewhere.
 func (o *observer) identity(rec reconciliation) func(context.Context) (*identity, error) {
 	hr := rec.hr
+	if rec.op.Status.Placement != nil {
+		hr = actingRelease(rec)
+	}
 	if hr == nil && len(rec.held) > 0 {
 		hr = rec.held[0]
 	}

@@ -37,6 +37,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/watch"
 	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
@@ -60,6 +61,16 @@ type bench struct {
 	read     func(options *corev1.PodLogOptions) (string, error)
 	enqueued []types.NamespacedName
 	demands  policy.Demands
+	// noAccount is true if the ServiceAccount of the release does not exist.
+	noAccount bool
+	watched   []watch.Target
+	// unreachable, if set, is the error of every identity.
+	unreachable error
+	now         time.Time
+	// asController is true if anything was read or done as the controller.
+	asController bool
+	// denyList, if set, is the answer to lists of Jobs in the namespace far.
+	denyList error
 }
 
 func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int, helmv2.Snapshots) (helm.Stored, error) {
@@ -71,6 +82,10 @@ func (b *bench) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) 
 func (b *bench) of(_ context.Context, hr *helmv2.HelmRelease) (*identity, error) {
 	if hr == nil {
 		b.did = append(b.did, "as the controller")
+		b.asController = true
+	}
+	if b.unreachable != nil {
+		return nil, b.unreachable
 	}
 	return &identity{client: b.c, logs: func(_ context.Context, _, _ string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 		if b.read != nil {
@@ -80,6 +95,15 @@ func (b *bench) of(_ context.Context, hr *helmv2.HelmRelease) (*identity, error)
 		return io.NopCloser(strings.NewReader(b.log)), nil
 	}}, nil
 }
+
+func (b *bench) missing(context.Context, *helmv2.HelmRelease) (bool, error) { return b.noAccount, nil }
+
+// WatchObjects and Forget record which Jobs elsewhere are watched.
+func (b *bench) WatchObjects(_ types.NamespacedName, _ watch.Cluster, objects []watch.Target) {
+	b.watched = objects
+}
+
+func (b *bench) Forget(types.NamespacedName) { b.watched = nil }
 
 func (b *bench) write(what string, object client.Object) error {
 	did := what + " " + strings.TrimPrefix(strings.TrimPrefix(object.GetObjectKind().GroupVersionKind().Kind, "*"), ".") + object.GetName()
@@ -93,7 +117,7 @@ func (b *bench) write(what string, object client.Object) error {
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	made := release.Revision{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Digest: "sha256:1"}
-	b := &bench{t: t, stored: helm.Stored{Revision: made, Labelled: made, Release: &hookjob.Release{
+	b := &bench{t: t, now: benchNow(), stored: helm.Stored{Revision: made, Labelled: made, Release: &hookjob.Release{
 		Name: "web", Namespace: "apps", Revision: 1,
 		Hooks: []hookjob.Hook{{Name: "migrate", Kind: "Job", Events: []string{"pre-upgrade"}, Manifest: hookText}},
 	}}}
@@ -113,6 +137,13 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 				},
 			})...).
 		WithInterceptorFuncs(interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+				all := (&client.ListOptions{}).ApplyOptions(options)
+				if _, jobs := list.(*batchv1.JobList); jobs && all.Namespace == far && b.denyList != nil {
+					return b.denyList
+				}
+				return c.List(ctx, list, options...)
+			},
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
 				if all := (&client.CreateOptions{}).ApplyOptions(options); len(all.DryRun) > 0 {
 					return b.write("try", o)
@@ -155,8 +186,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	locks := controller.NewLocks(b.c, b.c)
 	locks.UseCache()
 	b.r = newReconciler(
-		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, releases: b},
-		controller.Options{Metrics: m, OperationTimeout: time.Hour, Now: benchNow},
+		parts{client: b.c, live: b.c, identities: b, hooks: b, values: b, releases: b, watches: b},
+		controller.Options{Metrics: m, OperationTimeout: time.Hour, OperationCleanupTimeout: time.Hour, Now: func() time.Time { return b.now }},
 		controller.Shared{Events: make(controllertest.Events, 100), Locks: locks},
 	)
 	return b

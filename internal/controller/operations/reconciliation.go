@@ -55,8 +55,32 @@ func endedWithoutPod(rec reconciliation) bool {
 }
 
 func (rec reconciliation) withJob(job batchv1.Job) reconciliation {
-	rec.in.Jobs = append(slices.Clip(rec.in.Jobs), operation.JobOf(string(rec.op.UID), job, rec.pods))
+	j := operation.JobOf(string(rec.op.UID), job, rec.pods)
+	if rec.namespace() != rec.op.Namespace || rec.isRemote() {
+		// Nothing was created elsewhere before the placement was recorded.
+		j.Ours = rec.op.Status.Placement != nil && placed(rec.op, &job)
+	}
+	rec.in.Jobs = append(slices.Clip(rec.in.Jobs), j)
 	return rec
+}
+
+// namespace returns the namespace of the Jobs: the recorded one, or the one of the plan.
+func (rec reconciliation) namespace() string {
+	switch {
+	case rec.op.Status.Placement != nil:
+		return rec.op.Status.Placement.Namespace
+	case rec.plan.Release.Namespace != "":
+		return rec.plan.Release.Namespace
+	}
+	return rec.op.Namespace
+}
+
+// isRemote reports whether the Jobs are in another cluster.
+func (rec reconciliation) isRemote() bool {
+	if to := rec.op.Status.Placement; to != nil {
+		return to.KubeConfig != nil
+	}
+	return rec.hr != nil && rec.hr.Spec.KubeConfig != nil
 }
 
 // running returns the Job whose end is not recorded; nil if there is none.

@@ -48,12 +48,6 @@ func (o *observer) describe(ctx context.Context, rec reconciliation) (reconcilia
 	t.HelmRelease, t.Deleted = hr.Name, !hr.DeletionTimestamp.IsZero()
 	t.Suspended = release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, rec.in.Now).Active
 	t.Action = status.Announced(hr.Status)
-	if hr.Spec.KubeConfig != nil {
-		t.Refused = &operation.Problem{
-			Reason:  opsv1alpha1.ReasonTargetNotSupported,
-			Message: fmt.Sprintf("HelmRelease %s is installed into another cluster: hooks are run only in this one", hr.Name),
-		}
-	}
 	uid := hr.Annotations[opsv1alpha1.AnnotationHolder]
 	if uid == "" || uid == string(rec.op.UID) {
 		return rec, nil

@@ -19,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
@@ -34,7 +36,7 @@ import (
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=list
 
 // setup registers the reconciler with a manager.
-func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, concurrent int, queue controller.NewQueue) error {
+func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, placed *trigger.Queue, concurrent int, queue controller.NewQueue) error {
 	if err := controller.AddIndexes(ctx, mgr.GetFieldIndexer(), &opsv1alpha1.Operation{}, controller.OperationIndexes()); err != nil {
 		return err
 	}
@@ -45,6 +47,7 @@ func (r *Reconciler) setup(ctx context.Context, mgr ctrl.Manager, concurrent int
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.operationOf)).
 		Watches(&helmv2.HelmRelease{}, handler.EnqueueRequestsFromMapFunc(r.active), builder.WithPredicates(releaseChanged{})).
 		Watches(&opsv1alpha1.Operation{}, r.enqueueWaiting()).
+		WatchesRawSource(source.Func(placed.Start)).
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true), NewQueue: queue,
 			// HelmReleases do not depend on Operations. The starter has checked that the kinds
@@ -71,9 +74,14 @@ func (r *Reconciler) operationOf(ctx context.Context, pod client.Object) []recon
 	return r.requests(ctx, client.InNamespace(pod.GetNamespace()), client.MatchingFields{controller.IndexUID: uid})
 }
 
-// active returns the Operations in the namespace of an object that are not over.
+// active returns the Operations in the namespace of an object that are not over, and the holder of a
+// HelmRelease.
 func (r *Reconciler) active(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.requests(ctx, client.InNamespace(object.GetNamespace()), client.MatchingFields{controller.IndexActive: "true"})
+	all := r.requests(ctx, client.InNamespace(object.GetNamespace()), client.MatchingFields{controller.IndexActive: "true"})
+	if holder := object.GetAnnotations()[opsv1alpha1.AnnotationHolder]; holder != "" {
+		all = append(all, r.requests(ctx, client.InNamespace(object.GetNamespace()), client.MatchingFields{controller.IndexUID: holder})...)
+	}
+	return all
 }
 
 func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {

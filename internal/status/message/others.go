@@ -14,6 +14,7 @@ import (
 const (
 	OperationRejected   Kind = "OperationRejected"
 	OperationBlocked    Kind = "OperationBlocked"
+	OperationUnreached  Kind = "OperationUnreached"
 	OperationAwaits     Kind = "OperationAwaits"
 	OperationUnapproved Kind = "OperationUnapproved"
 	OperationTimedOut   Kind = "OperationTimedOut"
@@ -33,7 +34,7 @@ func rejections() []string {
 	return []string{
 		opsv1alpha1.ReasonEngineNotSupported, opsv1alpha1.ReasonHookNotFound, opsv1alpha1.ReasonHookRequiresRelease,
 		opsv1alpha1.ReasonRevisionNotFound, opsv1alpha1.ReasonEventMismatch, opsv1alpha1.ReasonHookNotSupported,
-		opsv1alpha1.ReasonHookAmbiguous, opsv1alpha1.ReasonNamespaceMismatch, opsv1alpha1.ReasonTargetNotSupported,
+		opsv1alpha1.ReasonHookAmbiguous, opsv1alpha1.ReasonNamespaceMismatch,
 		opsv1alpha1.ReasonReleaseChanged, opsv1alpha1.ReasonRecordNotVerified, opsv1alpha1.ReasonTargetDeleted,
 		opsv1alpha1.ReasonJobNameTaken, opsv1alpha1.ReasonPolicyRefused,
 	}
@@ -43,7 +44,7 @@ func rejections() []string {
 func faults() []string {
 	return []string{
 		opsv1alpha1.ReasonTargetNotFound, opsv1alpha1.ReasonTargetAmbiguous, opsv1alpha1.ReasonMissingDependencies,
-		opsv1alpha1.ReasonJobRefused, opsv1alpha1.ReasonAccessDenied, opsv1alpha1.ReasonStorageError,
+		opsv1alpha1.ReasonJobRefused, opsv1alpha1.ReasonAccessDenied, opsv1alpha1.ReasonClusterUnreachable, opsv1alpha1.ReasonStorageError,
 		opsv1alpha1.ReasonRecordNotVerified, opsv1alpha1.ReasonPolicyUnavailable,
 	}
 }
@@ -63,6 +64,9 @@ func operations() []Row {
 		about(OperationRejected, false, "No further Job was created, and the release was not changed", another, rejections()...),
 		about(OperationBlocked, false, "No further Job was created, and Helm may act on the release",
 			"The Operation goes on when the obstacle is gone, or fails at its deadline", faults()...),
+		about(OperationUnreached, false, "Jobs that exist may run",
+			"The Operation goes on when its Jobs can be read; a deleted one ends after --operation-cleanup-timeout",
+			opsv1alpha1.ReasonClusterUnreachable, opsv1alpha1.ReasonAccessDenied),
 		about(OperationAwaits, true, "No further Job was created", "The Operation goes on when the release is free, or fails at its deadline", busy()...),
 		about(OperationUnapproved, true, "No further Job was created", "The Operation goes on when it is approved, or fails at its deadline",
 			opsv1alpha1.ReasonAwaitingApproval),
