@@ -82,7 +82,7 @@ spec: {template: {metadata: {annotations: {%s}}, spec: {restartPolicy: Never, co
 `
 
 // nextcloud is a release with these hooks that belongs to an ApplicationInstance.
-func (w world) nextcloud() *helmv2.HelmRelease {
+func (w world) nextcloud(changes ...func(*helmv2.HelmReleaseSpec)) *helmv2.HelmRelease {
 	w.Helper()
 	owner := w.ApplicationInstance("nextcloud-myteam")
 	c := &helmchart.Chart{
@@ -102,6 +102,9 @@ func (w world) nextcloud() *helmv2.HelmRelease {
 	hr := w.Draft("nextcloud-myteam", fixture.ChartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
 	hr.OwnerReferences = []metav1.OwnerReference{owner}
 	hr.Spec.Install = &helmv2.Install{DisableWait: true}
+	for _, change := range changes {
+		change(&hr.Spec)
+	}
 	w.Create(hr)
 	w.UntilRevision(hr, 1)
 	return hr
@@ -129,11 +132,11 @@ func (w world) checkOperation(op *opsv1alpha1.Operation, kind string, status met
 	}
 }
 
-// operationJobs returns the Jobs of an Operation.
+// operationJobs returns the Jobs of an Operation, in any namespace.
 func (w world) operationJobs(op *opsv1alpha1.Operation) []batchv1.Job {
 	w.Helper()
 	var list batchv1.JobList
-	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}))
+	w.Must(env.Client.List(w.Context(), &list, client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}))
 	return list.Items
 }
 
@@ -145,32 +148,75 @@ func operationsThere(t *testing.T) {
 	}
 }
 
-// TestOperationDocument: the example of the engine's documentation works, and each row of its table
-// of statuses is true.
+// operationLayouts are the places of a release, by name: changes of its HelmRelease. The other
+// cluster is the same one by a kubeconfig.
+func operationLayouts() map[string]func(world, *helmv2.HelmReleaseSpec) {
+	elsewhere := func(w world, spec *helmv2.HelmReleaseSpec) {
+		there := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace + "-there"}}
+		w.Must(env.Client.Create(w.Context(), there))
+		spec.TargetNamespace, spec.ReleaseName = there.Name, "nextcloud-myteam"
+	}
+	return map[string]func(world, *helmv2.HelmReleaseSpec){
+		"own namespace":   func(world, *helmv2.HelmReleaseSpec) {},
+		"other namespace": elsewhere,
+		"other cluster": func(w world, spec *helmv2.HelmReleaseSpec) {
+			raw, err := os.ReadFile(env.Kubeconfig)
+			w.Must(err)
+			w.Create(&corev1.Secret{ObjectMeta: w.Meta("far"), Data: map[string][]byte{"value": raw}})
+			elsewhere(w, spec)
+			spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "far"}}
+		},
+	}
+}
+
+// TestOperationDocument: the example of the engine's documentation works at each place of a release,
+// and each row of its table of statuses is true.
 func TestOperationDocument(t *testing.T) {
 	t.Parallel()
 	operationsThere(t)
-	w := newWorld(t)
-	hr := w.nextcloud()
+	for name, layout := range operationLayouts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			hr := w.nextcloud(func(spec *helmv2.HelmReleaseSpec) { layout(w, spec) })
+			w.isAsDocumented(t, hr, name == "own namespace")
+		})
+	}
+}
 
+// isAsDocumented checks the example and the table. Operations own the Jobs in their namespace.
+func (w world) isAsDocumented(t *testing.T, hr *helmv2.HelmRelease, owned bool) {
+	t.Helper()
 	t.Run("Job running, then complete", func(t *testing.T) {
 		w := world{w.In(t)}
 		op := w.operate()
 		w.untilPhase(op, opsv1alpha1.PhaseRunning)
 		w.checkOperation(op, opsv1alpha1.ConditionRunning, yes, opsv1alpha1.ReasonHelmHookJobActive)
-		w.documentedJob(op, nil)
+		w.documentedJob(op, nil, owned)
 		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
 		w.checkOperation(op, opsv1alpha1.ConditionSucceeded, yes, opsv1alpha1.ReasonHelmHookJobSucceeded)
 		if o := op.Status.Outputs; o.CompletionTime == nil || o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.ExitCode == nil || *o.ExitCode != 0 {
 			t.Errorf("outputs are %+v", o)
 		}
 		ttl := opsv1alpha1.DefaultTTLSeconds
-		w.UntilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
-		w.documentedJob(op, &ttl)
+		w.Must(env.Until(w.Context(), "the Job to expire", func() (string, bool) {
+			jobs := w.operationJobs(op)
+			return fmt.Sprint(len(jobs), " Jobs"), len(jobs) == 1 && jobs[0].Spec.TTLSecondsAfterFinished != nil
+		}))
+		w.documentedJob(op, &ttl, owned)
 		w.Get(hr.Name, hr)
 		if hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
 			t.Error("the release is still held")
 		}
+		if owned {
+			w.UntilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
+			return
+		}
+		w.Must(env.Client.Delete(w.Context(), op))
+		w.Must(env.Until(w.Context(), "the Job to go with its Operation", func() (string, bool) {
+			n := len(w.operationJobs(op))
+			return fmt.Sprint(n, " Jobs"), n == 0
+		}))
 	})
 	if testing.Short() {
 		return
@@ -221,7 +267,7 @@ func TestOperationDocument(t *testing.T) {
 
 // documentedJob compares the Job of an Operation with the one in the document, but
 // for its name.
-func (w world) documentedJob(op *opsv1alpha1.Operation, ttl *int32) {
+func (w world) documentedJob(op *opsv1alpha1.Operation, ttl *int32, owned bool) {
 	w.Helper()
 	jobs := w.operationJobs(op)
 	if len(jobs) != 1 {
@@ -235,10 +281,15 @@ func (w world) documentedJob(op *opsv1alpha1.Operation, ttl *int32) {
 		w.equal("label "+label, job.Labels[label], want)
 	}
 	w.equal("the pods' label", job.Spec.Template.Labels[opsv1alpha1.LabelOperation], string(op.UID))
-	w.equal("the owner", job.OwnerReferences, []metav1.OwnerReference{{
-		APIVersion: opsv1alpha1.GroupVersion.String(), Kind: opsv1alpha1.OperationKind, Name: op.Name, UID: op.UID,
-		Controller: ptr(true), BlockOwnerDeletion: ptr(true),
-	}})
+	if owned {
+		w.equal("the owner", job.OwnerReferences, []metav1.OwnerReference{{
+			APIVersion: opsv1alpha1.GroupVersion.String(), Kind: opsv1alpha1.OperationKind, Name: op.Name, UID: op.UID,
+			Controller: ptr(true), BlockOwnerDeletion: ptr(true),
+		}})
+	} else {
+		w.equal("the owners", len(job.OwnerReferences), 0)
+		w.equal("the Operation", job.Annotations[opsv1alpha1.AnnotationOperation], op.Namespace+"/"+op.Name)
+	}
 	spec := job.Spec
 	w.equal("backoffLimit", *spec.BackoffLimit, int32(1))
 	w.equal("activeDeadlineSeconds", *spec.ActiveDeadlineSeconds, int64(1800))

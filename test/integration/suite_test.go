@@ -271,7 +271,7 @@ func startController(c config) (stop func() error, err error) {
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 16),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
-		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, ClusterID: "it", Observe: observeAs,
+		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, OperationCleanupTimeout: time.Hour, ClusterID: "it", Observe: observeAs,
 		NewQueue: observed.newQueue, HelmCharts: c.helmCharts,
 	})
 	if err != nil {
