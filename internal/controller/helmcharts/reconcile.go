@@ -70,36 +70,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, r.handOver(ctx, c)
 	}
 	if !c.DeletionTimestamp.IsZero() {
-		if !hasFinalizer(c) {
-			return ctrl.Result{}, nil
+		if result, ends, err := r.ended(ctx, c); ends {
+			return result, err
 		}
-		if exists, finished, err := r.uninstalls(ctx, c); err != nil {
-			return retry(err)
-		} else if finished {
-			return retry(r.dropFinalizer(ctx, c))
-		} else if exists {
-			return after(deletedRetry), nil
-		}
-		// k3s' controller has not begun to uninstall. The HelmRelease does.
 	}
 	in, err := r.gather(ctx, c)
 	var made *helmv2.HelmRelease
 	if err == nil {
 		made, err = r.make(ctx, in)
 	}
-	if u, waits := errors.AsType[*unfinished](err); waits {
-		ctrl.LoggerFrom(ctx).Info("not taken over yet", "why", u.Error())
-		return after(min(u.left, deletedRetry)), nil
-	}
-	refusal, refused := errors.AsType[*helmchart.Refusal](err)
-	deleted := errors.Is(err, errDeleted)
-	if err != nil && !refused && !deleted && !errors.Is(err, errDownloading) {
+	found, err := obstacleOf(err)
+	if err != nil {
 		return retry(err)
 	}
-	if !refused {
-		refusal = nil
-	}
-	taken := replaced(c, made, refused)
+	taken := replaced(c, made, found.refusal != nil)
 	if made != nil && (in.Before == nil || taken) {
 		if err := r.keepAccount(ctx, c, made); err != nil {
 			return retry(err)
@@ -110,17 +94,67 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		made = in.Before
 	}
 	if err := r.mirror(ctx, c, status.HelmChartInput{
-		Recorded: c.Status, Refusal: refusal, Release: made, Policy: helmchart.FailurePolicy(in), Ignored: helmchart.Ignored(c.Spec),
+		Recorded: c.Status, Refusal: found.refusal, Release: made, Policy: helmchart.FailurePolicy(in), Ignored: helmchart.Ignored(c.Spec),
 	}); err != nil {
 		return retry(err)
 	}
 	switch {
 	case taken:
 		return retry(r.dropFinalizer(ctx, c))
-	case deleted, refused && refusal.Reason == cattlev1.ReasonNameTaken:
-		return after(deletedRetry), nil
+	case found.again > 0:
+		return after(found.again), nil
 	}
 	return after(r.archives.next(req.NamespacedName, isLost(in.Before))), nil
+}
+
+// ended reports whether nothing is made for a HelmChart that is being deleted: the garbage collector
+// deletes its objects, or a Job of k3s' controller uninstalls its release. Otherwise that controller has
+// left its finalizer and has not begun, so that the HelmRelease must uninstall.
+func (r *Reconciler) ended(ctx context.Context, c *cattlev1.HelmChart) (result ctrl.Result, ends bool, err error) {
+	if !hasFinalizer(c) {
+		return ctrl.Result{}, true, nil
+	}
+	exists, finished, err := r.uninstalls(ctx, c)
+	switch {
+	case err != nil:
+		result, err = retry(err)
+	case finished:
+		result, err = retry(r.dropFinalizer(ctx, c))
+	case exists:
+		result = after(deletedRetry)
+	default:
+		return ctrl.Result{}, false, nil
+	}
+	return result, true, err
+}
+
+// obstacle is why not all objects of a HelmChart were made; zero if all were.
+type obstacle struct {
+	// refusal is nil if the obstacle will pass.
+	refusal *helmchart.Refusal
+	// again is the pause until the next attempt; zero if an event follows.
+	again time.Duration
+}
+
+// obstacleOf returns the obstacle that an error states, or the error.
+func obstacleOf(err error) (obstacle, error) {
+	if refusal, is := errors.AsType[*helmchart.Refusal](err); is {
+		o := obstacle{refusal: refusal}
+		if refusal.Reason == cattlev1.ReasonNameTaken {
+			o.again = deletedRetry
+		}
+		return o, nil
+	}
+	if u, is := errors.AsType[*unfinished](err); is {
+		return obstacle{again: min(u.left, deletedRetry)}, nil
+	}
+	switch {
+	case errors.Is(err, errDeleted):
+		return obstacle{again: deletedRetry}, nil
+	case errors.Is(err, errDownloading):
+		return obstacle{}, nil
+	}
+	return obstacle{}, err
 }
 
 // retry returns the result of a write that failed. A conflict means that the cache is behind. In a
