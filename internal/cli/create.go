@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/spf13/cobra"
@@ -233,7 +232,7 @@ func (o *creation) checkPolicies(ctx context.Context, c *connection, source clie
 		}
 		of.NamespaceLabels = namespace.Labels
 	}
-	if why := policy.Select(all, of, time.Now()).Unavailable; why != "" {
+	if why := policy.Select(all, of, o.Now()).Unavailable; why != "" {
 		o.note("Not all policies were asked: %s", why)
 	}
 	facts := chartFacts(source, hr)

@@ -374,7 +374,7 @@ func TestOCIRepositoryOfATemplate(t *testing.T) {
 	have, _ := inputs.TemplateSource(w.hr).(*sourcev1.OCIRepository)
 	have.Spec.Reference = &sourcev1.OCIRepositoryRef{Tag: "1.0.0"}
 	for want, objects := range map[string][]client.Object{
-		"OCIRepository 'prod/prod-app' does not exist: ":                                                         nil,
+		"OCIRepository 'prod/prod-app' does not exist: ":                                                              nil,
 		"OCIRepository 'prod/prod-app' has chart oci://registry/charts/note:1.0.0, and not the chart of spec.chart: ": {have},
 	} {
 		w.objects = objects

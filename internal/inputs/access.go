@@ -41,7 +41,9 @@ func (r *Resolver) checkAccess(hr *helmv2.HelmRelease) error {
 		return err
 	}
 	kind, key := SourceOf(hr)
-	if row, _ := SourceKindOf(kind); row.Gated && !r.settings.ExternalArtifacts && !(r.settings.HelmCharts && ofHelmChart(hr) && key == client.ObjectKeyFromObject(hr)) {
+	// An archive of a HelmChart has an ExternalArtifact with the name of its HelmRelease.
+	archive := r.settings.HelmCharts && ofHelmChart(hr) && key == client.ObjectKeyFromObject(hr)
+	if row, _ := SourceKindOf(kind); row.Gated && !r.settings.ExternalArtifacts && !archive {
 		return gateDisabled(kind, key)
 	}
 	return nil

@@ -91,7 +91,7 @@ type HelmChartSpec struct {
 	// +optional
 	ValuesSecrets []SecretSpec `json:"valuesSecrets,omitempty"`
 
-	// Deprecated: only v3 is supported.
+	// Version of Helm. Only v3 is supported, which is the default.
 	// +optional
 	HelmVersion string `json:"helmVersion,omitempty"`
 

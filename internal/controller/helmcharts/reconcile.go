@@ -54,6 +54,7 @@ type Reconciler struct {
 	externalArtifacts     bool
 	// asK3s reinstalls failed releases even if they hold claims.
 	asK3s    bool
+	now      func() time.Time
 	archives *archives
 }
 

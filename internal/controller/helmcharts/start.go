@@ -39,7 +39,7 @@ import (
 func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared, enqueue func(types.NamespacedName)) (*optional.Starter, error) {
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: shared.Events, enqueue: enqueue, connections: shared.Connections, records: o.Helm,
-		defaultServiceAccount: o.DefaultServiceAccount, asK3s: o.HelmCharts.ReinstallAsK3s,
+		defaultServiceAccount: o.DefaultServiceAccount, asK3s: o.HelmCharts.ReinstallAsK3s, now: o.Now,
 		archives: &archives{read: o.HelmCharts.Archives.Read, now: o.Now, known: map[types.NamespacedName]*knownArchive{}},
 	}
 	start := &optional.Starter{

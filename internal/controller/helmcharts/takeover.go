@@ -65,7 +65,7 @@ func (r *Reconciler) existing(ctx context.Context, hr *helmv2.HelmRelease) (*exi
 	switch {
 	case newest.Status == helmv2.StatusDeployed || newest.Status == helmv2.StatusFailed:
 	case newest.Pending() || newest.Status == helmv2.StatusUninstalling:
-		if left := time.Until(newest.LastWritten().Add(hr.GetTimeout())); left > 0 {
+		if left := newest.LastWritten().Add(hr.GetTimeout()).Sub(r.now()); left > 0 {
 			return nil, &unfinished{left}
 		}
 		return nil, nil //nolint:nilnil // it is unlocked first

@@ -635,7 +635,9 @@ func TestOperationLogsOfLives(t *testing.T) {
 func TestOperationLogsOfFailure(t *testing.T) {
 	b := newBench(t)
 	b.stored.Secrets = []string{"storedstored"}
-	b.read = func(options *corev1.PodLogOptions) (string, error) { return "this is " + options.Container + " with storedstored\n", nil }
+	b.read = func(options *corev1.PodLogOptions) (string, error) {
+		return "this is " + options.Container + " with storedstored\n", nil
+	}
 	job := b.untilJob()
 	failed := exited(3)
 	failed.Name = "second"
