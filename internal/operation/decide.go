@@ -172,7 +172,7 @@ func terminal(in Input) *Decision {
 		// No owner reference leads the garbage collector to them.
 		d.Action = Stop{Jobs: in.placedJobs()}
 	case len(in.placedJobs()) > 0:
-		d.Action = Wait{After: in.untilExpired()}
+		d.Action = in.keepPlaced()
 	case in.Object.Finalizer:
 		d.Action = RemoveFinalizer{}
 	default:
@@ -184,14 +184,36 @@ func terminal(in Input) *Decision {
 // expiry returns the last action: to delete the Operation after the time that its spec allows, or to
 // wait until then.
 func (in Input) expiry() Action {
-	ttl, ended := in.Spec.TTLSecondsAfterFinished, in.Recorded.CompletionTime
-	if ttl == nil || ended.IsZero() || in.Object.Deleted {
+	left, ends := in.remaining()
+	switch {
+	case !ends:
 		return Settle{}
-	}
-	if left := ended.Add(seconds(int64(*ttl))).Sub(in.Now); left > 0 {
+	case left > 0:
 		return Wait{After: left}
 	}
 	return Delete{}
+}
+
+// keepPlaced returns the action while Jobs elsewhere are kept for inspection: to wait until Kubernetes
+// has deleted them, or to delete the Operation before, and with it its Jobs.
+func (in Input) keepPlaced() Action {
+	left, ends := in.remaining()
+	switch {
+	case !ends:
+		return Wait{After: in.untilExpired()}
+	case left > 0:
+		return Wait{After: min(left, in.untilExpired())}
+	}
+	return Delete{}
+}
+
+// remaining returns how long the Operation is kept after its end; false if it is not deleted then.
+func (in Input) remaining() (left time.Duration, ends bool) {
+	ttl, ended := in.Spec.TTLSecondsAfterFinished, in.Recorded.CompletionTime
+	if ttl == nil || ended.IsZero() || in.Object.Deleted {
+		return 0, false
+	}
+	return ended.Add(seconds(int64(*ttl))).Sub(in.Now), true
 }
 
 // collect records the result once the Job and its Pods have ended. It comes before cancelled,

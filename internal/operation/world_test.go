@@ -568,10 +568,11 @@ func (w *world) perform(a operation.Action, half bool) error {
 		w.object.Finalizer = false
 		w.gone = w.object.Deleted
 	case operation.Delete:
-		if w.object.Finalizer || !w.status.Phase.Final() {
+		if !w.status.Phase.Final() || w.holder == opUID || len(w.companions) > 0 || w.object.Finalizer && w.status.Placement == nil {
 			return errors.New("the Operation is deleted before it has ended and cleaned up")
 		}
-		w.gone = true
+		// With a finalizer, its Jobs elsewhere are deleted first.
+		w.object.Deleted, w.object.DeletedAt, w.gone = true, w.now, !w.object.Finalizer
 	case operation.Adopt, operation.Record, operation.Finish, operation.Wait, operation.Settle:
 	}
 	return nil
