@@ -5,12 +5,14 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/status/message"
 )
 
 // Policy is one ReleasePolicy or ClusterReleasePolicy in a list.
@@ -25,6 +27,10 @@ type Policy struct {
 	Protects []string `json:"protects,omitempty"`
 	// Charts are the demands on charts.
 	Charts []string `json:"charts,omitempty"`
+	// Windows are the windows in which changes are allowed or denied.
+	Windows []string `json:"windows,omitempty"`
+	// Operations are the demands on Operations.
+	Operations []string `json:"operations,omitempty"`
 	// Releases is the selector of HelmReleases, and Namespaces the selector of namespaces. Empty is all.
 	Releases      string                 `json:"releases,omitempty"`
 	Namespaces    string                 `json:"namespaces,omitempty"`
@@ -67,6 +73,15 @@ func policyOf(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.ReleasePolicy
 			if demand.is {
 				p.Charts = append(p.Charts, demand.text)
 			}
+		}
+	}
+	for _, w := range spec.Windows {
+		p.Windows = append(p.Windows, fmt.Sprintf("%s %s at %s %s", w.Effect, message.Duration(w.Duration.Duration), w.Schedule, cmp.Or(w.TimeZone, "UTC")))
+	}
+	if o := spec.Operations; o != nil {
+		p.Operations = slices.Concat(o.Allow, o.Names)
+		if o.Approval == v1alpha1.OperationApprovalAlways {
+			p.Operations = append(p.Operations, "approval")
 		}
 	}
 	return p

@@ -139,7 +139,7 @@ func summary(s v1alpha1.PlanSummary) cell {
 func Policies(w io.Writer, all []view.Policy, style Style) error {
 	header := []string{"NAME", "KIND", "APPROVAL", "FREEZE", "PROTECTS", "CHARTS", "RELEASES", "AGE"}
 	if style.Wide {
-		header = append(header, "NAMESPACES", "ROLLBACKS", "DRY-RUN DENIALS")
+		header = append(header, "NAMESPACES", "ROLLBACKS", "DRY-RUN DENIALS", "WINDOWS", "OPERATIONS")
 	}
 	rows := make([]namespaced, 0, len(all))
 	for _, p := range all {
@@ -158,7 +158,8 @@ func Policies(w io.Writer, all []view.Policy, style Style) error {
 			{text: style.age(p.Created)},
 		}
 		if style.Wide {
-			row = append(row, cell{text: or(p.Namespaces)}, cell{text: string(p.Rollbacks)}, cell{text: string(p.DryRunDenials)})
+			row = append(row, cell{text: or(p.Namespaces)}, cell{text: string(p.Rollbacks)}, cell{text: string(p.DryRunDenials)},
+				cell{text: or(shorter(strings.Join(p.Windows, ", "), style))}, cell{text: or(shorter(strings.Join(p.Operations, ", "), style))})
 		}
 		rows = append(rows, namespaced{p.Namespace, row})
 	}
