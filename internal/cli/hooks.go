@@ -24,7 +24,7 @@ func hooksCommand(s *Session) *cobra.Command {
 		Use:   "hooks NAME",
 		Short: "List the hooks of the installed and of the next version of a release",
 		Long: "Lists the hooks of the deployed revision with their last run, by Helm or by an Operation, and the command that runs each of them. " +
-			"The hooks of the next version are those of its plan, which does not have weights and delete policies.\n\n" +
+			"The hooks of the next version come from its plan, which does not have weights and delete policies.\n\n" +
 			"It reads Helm's record, and needs the right to Secrets in the storage namespace.",
 		Example: "  # List the hooks\n" +
 			"  kubectl pintle hooks web",

@@ -8,7 +8,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// FailurePolicy returns the policy that is in effect for a HelmChart: that of a HelmChartConfig overrides
+// FailurePolicy returns the policy that is in effect for a HelmChart: the policy of a HelmChartConfig overrides
 // the HelmChart's.
 func FailurePolicy(in Input) cattlev1.FailurePolicy {
 	if in.Config != nil && in.Config.Spec.FailurePolicy != "" {

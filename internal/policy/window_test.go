@@ -116,7 +116,7 @@ func TestYearOfWindows(t *testing.T) {
 			var promised time.Time
 			differ := 0
 			for now := start.Add(-24 * time.Hour); now.Before(start.AddDate(1, 0, 0)); now = now.Add(step) {
-				// Each has to see each minute.
+				// Each must see each time.
 				open := slices.Contains([]bool{nightly(now), saturday(now)}, true)
 				open = !denied(now) && open
 				if now.Before(start) {

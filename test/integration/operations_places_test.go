@@ -235,7 +235,7 @@ func TestOperationImpersonationDenied(t *testing.T) {
 	}
 }
 
-// TestOperationForeignKubeconfig: a Secret of another namespace is no connection.
+// TestOperationForeignKubeconfig: a Secret of another namespace gives no connection.
 func TestOperationForeignKubeconfig(t *testing.T) {
 	t.Parallel()
 	operationsServed(t)

@@ -79,7 +79,7 @@ var suite struct {
 	// watches are those of the tests, and barriers those of the controllers.
 	watches  *watches
 	barriers *barriers
-	// requests are those of the shared controller.
+	// requests are the requests of the shared controller.
 	requests *requestLog
 	// log is the file the controllers write to; empty if it is the test's output.
 	log string

@@ -37,7 +37,7 @@ func (r *Reconciler) gather(ctx context.Context, c *cattlev1.HelmChart) (helmcha
 	if metav1.IsControlledBy(hr, c) {
 		in.Before = hr
 	}
-	// An archive is downloaded with the rights of the release, and not with those of the controller.
+	// An archive is downloaded with the rights of the release, and not of the controller.
 	if ref := c.Spec.RepoCAConfigMap; ref != nil && !helmchart.FromArchive(c.Spec) {
 		cm := &corev1.ConfigMap{}
 		found, err := r.read(ctx, c, ref.Name, cm)

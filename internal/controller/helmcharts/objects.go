@@ -190,7 +190,7 @@ func (r *Reconciler) cached(ctx context.Context, u *unstructured.Unstructured) (
 	}
 	have, ok := typed.(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("%T is no object", typed)
+		return nil, fmt.Errorf("%T is not an object", typed)
 	}
 	err = r.client.Get(ctx, client.ObjectKeyFromObject(u), have)
 	if err != nil || have.GetDeletionTimestamp() != nil {

@@ -24,7 +24,7 @@ type Access struct {
 	// they are sent to the targets of its redirects too.
 	User, Password string
 	Anywhere       bool
-	// CAs are the certificates, in PEM, that are trusted in place of those of the system; empty for
+	// CAs are the certificates, in PEM, that are trusted in place of the system's; empty for
 	// none.
 	CAs string
 }

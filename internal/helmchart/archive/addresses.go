@@ -15,7 +15,7 @@ import (
 )
 
 // Addresses are the addresses that an archive may have. The zero value allows public addresses only:
-// private ranges include those of Pods and Services.
+// private ranges include the ranges of Pods and Services.
 type Addresses struct {
 	// Allowed are ranges that are allowed nevertheless.
 	Allowed []netip.Prefix

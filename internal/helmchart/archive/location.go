@@ -56,7 +56,7 @@ func usable(u *url.URL) bool {
 // Location is what the URL of an artifact says. A tenant may have written it: only a comparison with
 // ArtifactURL of the HelmChart tells that it is true.
 type Location struct {
-	// Namespace and Name are those of the HelmChart.
+	// Namespace and Name of the HelmChart.
 	Namespace, Name string
 	// Archive is the URL in spec.chart without its query; empty for spec.chartContent.
 	Archive string
