@@ -98,6 +98,7 @@ func TestWindow(t *testing.T) {
 		}
 		w.untilReady(hr)
 		time.Sleep(time.Until(opens.Add(time.Hour)))
+		w.untilGone(plan)
 		w.says(hr, "three")
 		w.untilHeld(hr, helmv2.ReasonAwaitingWindow, "opens its window at "+opens.Add(24*time.Hour).Format(time.RFC3339))
 	})
