@@ -41,6 +41,10 @@ type Demands struct {
 	Unavailable string `json:",omitempty"`
 	// Freezes are the policies that freeze the release, sorted by name.
 	Freezes []Freeze `json:",omitempty"`
+	// Windowed is true if a policy has windows, which may be open, and RollbacksWindowed if they hold
+	// rollbacks on request too.
+	Windowed          bool `json:",omitempty"`
+	RollbacksWindowed bool `json:",omitempty"`
 	// Closures are the policies whose windows are closed, sorted by name.
 	Closures []Closure `json:",omitempty"`
 	// Approvals are the policies that demand approval, the strictest first.
@@ -93,7 +97,7 @@ type Refusal struct {
 // OnRollback returns the demands that hold a rollback on request. Protections do not: the rollback
 // keeps protected objects.
 func (d Demands) OnRollback() Demands {
-	held := Demands{Unavailable: d.Unavailable}
+	held := Demands{Unavailable: d.Unavailable, Windowed: d.RollbacksWindowed}
 	for _, f := range d.Freezes {
 		if !f.RollbacksFree {
 			held.Freezes = append(held.Freezes, f)
@@ -117,8 +121,9 @@ func (d Demands) MayHold() bool {
 	return d.Unavailable != "" || len(d.Freezes) > 0 || d.Refusal != nil || d.NeedPlan()
 }
 
-// NeedPlan reports whether the changes of an action must be known: to decide about it, or for people
-// while it waits for a window.
-func (d Demands) NeedPlan() bool {
-	return len(d.Approvals) > 0 || len(d.Protections) > 0 || len(d.Closures) > 0
-}
+// NeedPlan reports whether the plan of an action must be known: to decide about the action, or because
+// a person may reject what waits for a window.
+func (d Demands) NeedPlan() bool { return d.JudgePlan() || d.Windowed }
+
+// JudgePlan reports whether the changes of an action decide about it.
+func (d Demands) JudgePlan() bool { return len(d.Approvals) > 0 || len(d.Protections) > 0 }

@@ -37,6 +37,8 @@ func Select(policies []Policy, r Release, now time.Time) Demands {
 		if p.Spec.Freeze != "" {
 			d.Freezes = append(d.Freezes, Freeze{Policy: p.String(), Why: p.Spec.Freeze, RollbacksFree: free})
 		}
+		d.Windowed = d.Windowed || len(p.Spec.Windows) > 0
+		d.RollbacksWindowed = d.RollbacksWindowed || len(p.Spec.Windows) > 0 && !free
 		if opens, is := closed(p.Spec.Windows, now); is {
 			d.Closures = append(d.Closures, Closure{Policy: p.String(), Opens: opens, RollbacksFree: free})
 		}

@@ -74,7 +74,7 @@ func pass(in Input, d Decision) Decision {
 			return correctHeld(in, d, *held)
 		}
 	}
-	if in.Desired.Demands.NeedPlan() {
+	if in.Desired.Demands.NeedPlan() && in.Observed.Plan.Failed == "" && in.Observed.Plan.Refused == "" {
 		d.Action = carryOut(d.HelmAction(), in.Observed.Plan)
 	}
 	return d
@@ -240,8 +240,12 @@ func awaitWindow(in Input, d Decision) *Decision {
 	if len(closures) == 0 {
 		return nil
 	}
-	if in.Observed.Plan == nil {
+	plan := in.Observed.Plan
+	if plan == nil {
 		return &Decision{Action: ComputePlan{Of: d.HelmAction()}, Why: fmt.Sprintf("the '%s' action waits for a window", Name(d.Action))}
+	}
+	if isRejected(plan) {
+		return nil // awaitApproval holds it, also when the window opens
 	}
 	// The last one that opens decides.
 	last := closures[0]
@@ -273,9 +277,16 @@ func awaitApproval(in Input, d Decision) *Decision {
 	wait := func(why string) *Decision {
 		return &Decision{Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonAwaitingApproval}, Why: why}
 	}
-	switch {
+	switch judged := in.Desired.Demands.JudgePlan(); {
 	case plan == nil:
 		return &Decision{Action: ComputePlan{Of: d.HelmAction()}, Why: fmt.Sprintf("a policy demands a plan of the '%s' action", Name(d.Action))}
+	case isRejected(plan):
+		return &Decision{
+			Action: Stall{Reason: helmv2.ReasonRejected},
+			Why:    fmt.Sprintf("The plan of the '%s' action was rejected%s (%s)", Name(d.Action), plan.Rejection, plan.Summary),
+		}
+	case !judged:
+		return nil
 	case plan.Failed != "":
 		return &Decision{Action: Wait{Obstacle: helmv2.ReasonPlanFailed}, Why: fmt.Sprintf("the plan of the '%s' action cannot be computed: %s", Name(d.Action), plan.Failed)}
 	case plan.Denied != "":
@@ -284,16 +295,14 @@ func awaitApproval(in Input, d Decision) *Decision {
 		return wait("the plan cannot be approved, since the API server refuses " + plan.Refused)
 	case plan.Needs == "":
 		return nil
-	case plan.Rejected == plan.Digest:
-		return &Decision{
-			Action: Stall{Reason: helmv2.ReasonRejected},
-			Why:    fmt.Sprintf("The plan of the '%s' action was rejected%s (%s)", Name(d.Action), plan.Rejection, plan.Summary),
-		}
 	case plan.Approved == plan.Digest:
 		return nil
 	}
 	return wait(fmt.Sprintf("Waiting for approval of the '%s' action (%s): %s", Name(d.Action), plan.Needs, plan.Summary))
 }
+
+// isRejected reports whether a person has rejected a plan, also one that needs no approval.
+func isRejected(p *Plan) bool { return p.Failed == "" && p.Digest != "" && p.Rejected == p.Digest }
 
 // RejectionOf returns who has rejected a plan, and why, as the end of a sentence; empty if neither is
 // known.

@@ -23,6 +23,38 @@ func outOfSyncInput() Input {
 	return in
 }
 
+// TestWindowedPlan: under a policy with windows, only a rejection holds an action within them. A plan that
+// failed, or that the API server refuses, decides nothing and is not carried out.
+func TestWindowedPlan(t *testing.T) {
+	t.Parallel()
+	closed := []policy.Closure{{Policy: "ReleasePolicy/nights", Opens: time.Unix(1000, 0)}}
+	for name, tc := range map[string]struct {
+		closed []policy.Closure
+		plan   Plan
+		rule   Rule
+		digest string
+	}{
+		"Open":           {nil, Plan{Digest: "sha256:1"}, RuleOutOfSync, "sha256:1"},
+		"Rejected":       {nil, Plan{Digest: "sha256:1", Rejected: "sha256:1"}, RuleAwaitingApproval, ""},
+		"OtherRejected":  {nil, Plan{Digest: "sha256:1", Rejected: "sha256:0"}, RuleOutOfSync, "sha256:1"},
+		"Failed":         {nil, Plan{Failed: "down"}, RuleOutOfSync, ""},
+		"Refused":        {nil, Plan{Digest: "sha256:1", Refused: "Service/web"}, RuleOutOfSync, ""},
+		"Closed":         {closed, Plan{Digest: "sha256:1"}, RuleAwaitingWindow, ""},
+		"ClosedRejected": {closed, Plan{Digest: "sha256:1", Rejected: "sha256:1"}, RuleAwaitingApproval, ""},
+	} {
+		in := outOfSyncInput()
+		in.Desired.Demands.Windowed, in.Desired.Demands.Closures, in.Observed.Plan = true, tc.closed, &tc.plan
+		d := Decide(in)
+		digest := ""
+		if a := d.HelmAction(); a != nil {
+			digest = PlanOf(a).Digest
+		}
+		if d.Rule != tc.rule || digest != tc.digest {
+			t.Errorf("%s: %+v, want %s of plan %q", name, d, tc.rule, tc.digest)
+		}
+	}
+}
+
 // TestComputePlan: a plan that a policy demands or a user requests is an action of the decision, once.
 // Then the decision is the one that the plan leads to. Drift is not corrected before the plan is known.
 func TestComputePlan(t *testing.T) {
@@ -50,6 +82,7 @@ func TestComputePlan(t *testing.T) {
 		"Closed": {func(in *Input) {
 			in.Desired.Demands.Closures = []policy.Closure{{Policy: "ReleasePolicy/nights", Opens: time.Unix(1000, 0)}}
 		}, RuleAwaitingWindow, ComputePlan{Of: Upgrade{}}, RuleAwaitingWindow},
+		"Open": {func(in *Input) { in.Desired.Demands.Windowed = true }, RuleAwaitingApproval, ComputePlan{Of: Upgrade{}}, RuleOutOfSync},
 		"Drifted": {func(in *Input) {
 			demanded(in)
 			in.Desired.Policy.Drift = helmv2.DriftDetectionEnabled

@@ -101,6 +101,16 @@ func TestWindow(t *testing.T) {
 		w.untilGone(plan)
 		w.says(hr, "three")
 		w.untilHeld(hr, helmv2.ReasonAwaitingWindow, "opens its window at "+opens.Add(24*time.Hour).Format(time.RFC3339))
+
+		// A plan that is rejected meanwhile is not applied in the window.
+		plan = &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: hr.Name}}
+		w.read(plan)
+		edit(w, plan, func(p *v1alpha1.ReleasePlan) { p.Spec.Rejected, p.Spec.RejectedBy = p.Status.Digest, "lead" })
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRejected, "rejected by lead")
+		time.Sleep(time.Until(opens.Add(25 * time.Hour)))
+		if got := w.message("app"); got != "two" {
+			t.Errorf("a rejected plan is applied: it says %q", got)
+		}
 	})
 }
 
