@@ -142,7 +142,7 @@ func TakenOver(recorded helmv2.HelmReleaseStatus, storageNamespace string, newes
 
 // HelmChartHandedOver returns the event about a release that stays for another controller.
 func HelmChartHandedOver(release string) Event {
-	return normal(cattlev1.EventReasonHandedOver, fmt.Sprintf("Pintle does not manage this HelmChart any more: release '%s' stays installed", release), nil).
+	return normal(cattlev1.EventReasonHandedOver, fmt.Sprintf("Pintle no longer manages this HelmChart: release '%s' stays installed", release), nil).
 		about(helmv2.EventActionReconcile)
 }
 

@@ -3,7 +3,7 @@
 
 package v1
 
-// Types of conditions. JobCreated and Failed are those of k3s' helm-controller.
+// Types of conditions. k3s' helm-controller has JobCreated and Failed.
 const (
 	// ConditionJobCreated is True once the HelmRelease exists. No Job is created.
 	ConditionJobCreated string = "JobCreated"

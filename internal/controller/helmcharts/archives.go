@@ -40,7 +40,7 @@ const (
 var errDownloading = errors.New("the archive is being downloaded")
 
 // archives remembers the archives at URLs. Each is downloaded once, and again after the interval of
-// sources, after a request, and if the release cannot get it any more. Servers that name versions are
+// sources, after a request, and if the release can no longer get it. Servers that name versions are
 // asked for another one only. It is safe for concurrent use.
 type archives struct {
 	read func(ctx context.Context, c *cattlev1.HelmChart, known archive.Version) (archive.Version, error)

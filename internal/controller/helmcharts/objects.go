@@ -71,7 +71,7 @@ func (r *Reconciler) make(ctx context.Context, in helmchart.Input) (*helmv2.Helm
 	if err := r.keepNoLonger(ctx, made); err != nil {
 		return nil, err
 	}
-	// A former source is not used any more.
+	// A former source is no longer used.
 	return made, r.deleteOthers(ctx, c, want.Source.Kind)
 }
 
@@ -200,7 +200,7 @@ func (r *Reconciler) cached(ctx context.Context, u *unstructured.Unstructured) (
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(have)
 }
 
-// digestOf returns a digest of what is applied. It differs if a field is not set any more.
+// digestOf returns a digest of what is applied. It differs if a field is no longer set.
 func digestOf(u *unstructured.Unstructured) (string, error) {
 	raw, err := u.MarshalJSON()
 	sum := sha256.Sum256(raw)

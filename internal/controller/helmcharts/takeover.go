@@ -125,7 +125,7 @@ func hasFinalizer(c *cattlev1.HelmChart) bool {
 	return slices.Contains(c.Finalizers, cattlev1.FinalizerK3s)
 }
 
-// replaced reports whether the finalizer of k3s' controller is not needed any more, because the
+// replaced reports whether the finalizer of k3s' controller is no longer needed, because the
 // HelmRelease uninstalls the release. made is the HelmRelease; nil if there is none. A HelmChart that
 // is refused and deleted must not hang.
 func replaced(c *cattlev1.HelmChart, made *helmv2.HelmRelease, refused bool) bool {
@@ -153,7 +153,7 @@ func (r *Reconciler) uninstalls(ctx context.Context, c *cattlev1.HelmChart) (exi
 // is given back.
 const handedOver = "handed-over"
 
-// handOver deletes the objects of a HelmChart that Pintle does not manage any more. Its release stays
+// handOver deletes the objects of a HelmChart that Pintle no longer manages. Its release stays
 // installed. A HelmChart that is being deleted keeps them, unless k3s' controller uninstalls it: then
 // only that must.
 func (r *Reconciler) handOver(ctx context.Context, c *cattlev1.HelmChart) error {
