@@ -116,6 +116,11 @@ type ReleasePolicySpec struct {
 	// +optional
 	DryRunDenials DryRunDenials `json:"dryRunDenials,omitempty"`
 
+	// How new charts spread over the releases, and how long each is watched after its upgrade. Absent
+	// does not limit them.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+
 	// The Operations that may run hooks of the releases. Absent allows all, without approval.
 	// +optional
 	Operations *OperationPolicy `json:"operations,omitempty"`
@@ -154,6 +159,60 @@ const (
 	WindowAllow WindowEffect = "Allow"
 	WindowDeny  WindowEffect = "Deny"
 )
+
+// Rollout limits how a new chart spreads over the releases that a policy selects. All releases whose
+// next install or upgrade takes the same new chart are a wave.
+type Rollout struct {
+	// How many releases of a wave are installed, upgraded or watched after that at a time. Default: no
+	// limit.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+
+	// How many releases of a wave may fail before no other one starts. Default 1.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MaxFailed int32 `json:"maxFailed,omitempty"`
+
+	// How long a release is watched after an install or upgrade before it counts as ready, such as 5m.
+	// Trouble in this time is a failure of the install or upgrade. At most 24h. Default 0: it is not
+	// watched.
+	// +optional
+	BakeTime metav1.Duration `json:"bakeTime,omitzero"`
+
+	// Conditions of objects of the release that count as trouble, besides restarts of containers,
+	// objects that are not ready, and failed Jobs.
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	BakeExprs []BakeExpr `json:"bakeExprs,omitempty"`
+
+	// The stages in which releases of a wave start, by their labels. Each release is in the first stage
+	// that selects it, and those that none selects are in a last one. A stage starts when the ones
+	// before it are finished. Empty is one stage.
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	Order []metav1.LabelSelector `json:"order,omitempty"`
+}
+
+// BakeExpr is trouble with the objects of a kind.
+type BakeExpr struct {
+	// The API version of the objects. Only the group is compared.
+	// +kubebuilder:validation:MinLength=1
+	// +required
+	APIVersion string `json:"apiVersion"`
+
+	// The kind of the objects.
+	// +kubebuilder:validation:MinLength=1
+	// +required
+	Kind string `json:"kind"`
+
+	// A CEL expression over the fields of an object, such as status, which is true if the object is in
+	// trouble.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +required
+	Failed string `json:"failed"`
+}
 
 // OperationPolicy restricts the hooks that Operations run.
 type OperationPolicy struct {

@@ -159,6 +159,14 @@ const (
 	// ReasonAwaitingWindow means that an action waits until the windows of a policy open. Of Ready.
 	ReasonAwaitingWindow string = "AwaitingWindow"
 
+	// ReasonAwaitingRollout means that an action waits until the rollout of a policy lets it start. Of
+	// Ready.
+	ReasonAwaitingRollout string = "AwaitingRollout"
+
+	// ReasonBaking means that a release is watched after an install or upgrade, as a policy demands. Of
+	// Ready.
+	ReasonBaking string = "Baking"
+
 	// ReasonAwaitingApproval means that an action waits until its plan is approved. Of Ready.
 	ReasonAwaitingApproval string = "AwaitingApproval"
 

@@ -47,6 +47,8 @@ type Demands struct {
 	RollbacksWindowed bool `json:",omitempty"`
 	// Closures are the policies whose windows are closed, sorted by name.
 	Closures []Closure `json:",omitempty"`
+	// Rollouts are the policies that limit how charts spread over releases, sorted by name.
+	Rollouts []Rollout `json:",omitempty"`
 	// Approvals are the policies that demand approval, the strictest first.
 	Approvals []Approval `json:",omitempty"`
 	// Protections are the protections of objects, in the order of their policies.
@@ -66,6 +68,15 @@ type Freeze struct {
 	Why    string
 	// RollbacksFree is true if rollbacks on request are not held.
 	RollbacksFree bool `json:",omitempty"`
+}
+
+// Rollout is a policy that limits how charts spread over the releases that it selects.
+type Rollout struct {
+	// Policy is "<kind>/<name>". Namespace is the namespace of a ReleasePolicy; empty for a
+	// ClusterReleasePolicy.
+	Policy    string
+	Namespace string `json:",omitempty"`
+	v1alpha1.Rollout
 }
 
 // Approval is a policy that demands approval: always, or of destructive changes.

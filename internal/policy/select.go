@@ -46,6 +46,9 @@ func Select(policies []Policy, r Release, now time.Time) Demands {
 			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, RollbacksFree: free})
 		}
 		d.RefuseDenials = d.RefuseDenials || p.Spec.DryRunDenials == v1alpha1.DryRunDenialsRefuse
+		if o := p.Spec.Rollout; o != nil {
+			d.Rollouts = append(d.Rollouts, Rollout{Policy: p.String(), Namespace: p.Namespace, Rollout: *o})
+		}
 		if o := p.Spec.Operations; o != nil {
 			d.Operations = append(d.Operations, OperationRule{Policy: p.String(), OperationPolicy: *o})
 		}
