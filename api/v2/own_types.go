@@ -50,6 +50,9 @@ const (
 	// ActionRecheck checks the objects of a revision that failed only by waiting. Never in history.
 	ActionRecheck ReleaseAction = "health check"
 
+	// ActionBake is the watch over a revision after it was made, as a policy demands. Never in history.
+	ActionBake ReleaseAction = "bake"
+
 	// AnnotationSuspend on a HelmRelease suspends it like spec.suspend. The value is the reason.
 	AnnotationSuspend string = "pintle.dev/suspend"
 
@@ -147,6 +150,10 @@ const (
 	// the Operation. Absent otherwise.
 	ConditionLocked string = "Locked"
 
+	// ConditionBaking is True while a release is watched after an install or upgrade, as a policy
+	// demands. Absent otherwise.
+	ConditionBaking string = "Baking"
+
 	// ReasonPolicyUnavailable means that an action waits, because policies cannot be read. Of Ready.
 	ReasonPolicyUnavailable string = "PolicyUnavailable"
 
@@ -163,8 +170,12 @@ const (
 	// Ready.
 	ReasonAwaitingRollout string = "AwaitingRollout"
 
+	// EventReasonBakeSucceeded means that a release was watched after an install or upgrade, without
+	// trouble.
+	EventReasonBakeSucceeded string = "BakeSucceeded"
+
 	// ReasonBaking means that a release is watched after an install or upgrade, as a policy demands. Of
-	// Ready.
+	// Ready, Baking and Reconciling.
 	ReasonBaking string = "Baking"
 
 	// ReasonAwaitingApproval means that an action waits until its plan is approved. Of Ready.

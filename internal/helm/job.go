@@ -93,7 +93,7 @@ func (j *Job) target() release.Target {
 		return a.Target
 	case release.Unlock:
 		return a.Target
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return j.Desired.Target
 }
@@ -117,7 +117,7 @@ func (j *Job) attempt() release.Attempt {
 	case release.Uninstall:
 		attempt.Inputs, attempt.Plan = release.Inputs{}, a.Plan.Digest
 		return attempt
-	case release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return release.Attempt{}
 }
@@ -129,7 +129,7 @@ func (j *Job) storedManifests() apply.StoredManifests {
 		return apply.SecondStored
 	case release.Rollback:
 		return apply.FirstStored
-	case release.Uninstall, release.Recheck:
+	case release.Uninstall, release.Recheck, release.FailBake:
 		return apply.AllStored
 	case release.Install, release.Test, release.Unlock, release.CorrectDrift:
 	}
@@ -195,7 +195,7 @@ func (j *Job) waitOptions() (wait.Options, error) {
 	case release.Test:
 		waits = false
 		o.HookRole = release.RoleTest
-	case release.Recheck, release.CorrectDrift:
+	case release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	if waits {
 		o.HookChecks = o.Checks

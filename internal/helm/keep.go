@@ -47,7 +47,7 @@ func (j *Job) keeps(local bool) apply.Keeps {
 			case local && name == j.Origin.Namespace:
 				return "it has the HelmRelease"
 			}
-		case release.Test, release.Unlock, release.Recheck, release.CorrectDrift:
+		case release.Test, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 		}
 		return ""
 	}

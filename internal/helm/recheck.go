@@ -63,6 +63,44 @@ func markFailed(releases *helmstorage.Storage, rel *helmrelease.Release, made he
 	return releases.Update(rel)
 }
 
+// failBake marks a deployed revision as failed. The record loses the label of a revision whose objects
+// were all applied: such a one would be marked deployed again as soon as they are ready, and a container
+// that fails every few minutes is ready in between.
+func (r *run) failBake(ctx context.Context, a release.FailBake) error {
+	name := r.job.Desired.Target.Name
+	rel, err := r.config.Releases.Last(name)
+	if err != nil {
+		return err
+	}
+	if rel.Version != a.Version || rel.Info.Status != helmrelease.StatusDeployed {
+		return nil
+	}
+	if !r.store.Proven(a.Version) {
+		return r.errChanged(a.Version)
+	}
+	made := storage.ActionOf(rel)
+	var cause error
+	if a.Trouble != nil {
+		cause = fmt.Errorf("%w: %s", errBaked, a.Trouble.Summary)
+	} else {
+		list, err := r.client.Build(strings.NewReader(rel.Manifest), false)
+		if err != nil {
+			return fmt.Errorf("objects of revision %d: %w", rel.Version, err)
+		}
+		err = r.client.Waiter.UntilReady(list, a.Timeout, wait.Readiness{Jobs: waitsForJobs(r.job.Spec, made)})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		cause = fmt.Errorf("%w: %w", errBaked, err)
+	}
+	rel.Labels = withoutActionLabels(rel.Labels)
+	delete(rel.Labels, helmv2.LabelApplied)
+	return errors.Join(cause, markFailed(r.config.Releases, rel, made, cause))
+}
+
+// errBaked is the cause of a failure after a revision was deployed.
+var errBaked = errors.New("its objects were ready, and are in trouble now")
+
 // withoutActionLabels returns labels without the labels of interrupted and outdated actions.
 func withoutActionLabels(labels map[string]string) map[string]string {
 	rest := maps.Clone(labels)

@@ -112,6 +112,8 @@ func (r *run) perform(ctx context.Context) (err error) {
 		return r.rollback(ctx, a)
 	case release.Recheck:
 		return r.recheck(ctx, a)
+	case release.FailBake:
+		return r.failBake(ctx, a)
 	case release.Uninstall:
 		return r.uninstall(ctx, a)
 	case release.Unlock:
@@ -141,6 +143,9 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Changes = r.findings.changes(r.client.Changes.List(), release.Resumed(r.job.Action) != 0)
 	}
 	out.Diagnosis = r.redact.Diagnosis(r.findings.diagnosis(err, r.client.Waiter.Diagnosis()))
+	if bake, is := r.job.Action.(release.FailBake); is && err != nil && out.Diagnosis == nil {
+		out.Diagnosis = r.redact.Diagnosis(bake.Trouble)
+	}
 	out.Cause = r.findings.cause(err)
 	out.Cause.Text = r.redact.Text(out.Cause.Text)
 	conflicts, adopted := r.client.Ownership()

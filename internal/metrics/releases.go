@@ -214,7 +214,7 @@ func knownReasons() map[string]struct{} {
 		helmv2.ReasonDriftCorrectionFailed, helmv2.ReasonUnsupportedField, helmv2.ReasonContested, helmv2.ReasonSuspended,
 		helmv2.ReasonOperationRunning, helmv2.ReasonOperationWaiting, helmv2.ReasonReleaseTooLarge, helmv2.ReasonObjectsOwned, helmv2.ReasonDryRunDenied,
 		helmv2.ReasonInterrupted, helmv2.ReasonTargetUnavailable, helmv2.ReasonRolledBack, helmv2.ReasonRollbackRefused,
-		helmv2.ReasonRollbackExpired, helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonPlanFailed, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow,
+		helmv2.ReasonRollbackExpired, helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonPlanFailed, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow, helmv2.ReasonAwaitingRollout, helmv2.ReasonBaking,
 		helmv2.ReasonAwaitingApproval, helmv2.ReasonRejected, helmv2.ReasonDriftCeded, helmv2.ReasonSuspensionExpired,
 	} {
 		known[reason] = struct{}{}

@@ -4,6 +4,8 @@
 package policy
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -77,6 +79,38 @@ type Rollout struct {
 	Policy    string
 	Namespace string `json:",omitempty"`
 	v1alpha1.Rollout
+}
+
+// Bake is how long a release is watched after an install or upgrade, and for what.
+type Bake struct {
+	// Time is zero if the release is not watched. Policy is the policy that demands the longest time.
+	Time   time.Duration
+	Policy string
+	// Exprs are the expressions of all policies.
+	Exprs []BakeExpr
+}
+
+// BakeExpr is an expression of a policy about objects.
+type BakeExpr struct {
+	Policy string
+	// Index is its place in spec.rollout.bakeExprs.
+	Index int
+	v1alpha1.BakeExpr
+}
+
+// Bake returns how a release is watched after an install or upgrade: for the longest time that a policy
+// demands, and for the trouble that any of them describes.
+func (d Demands) Bake() Bake {
+	var b Bake
+	for _, r := range d.Rollouts {
+		if r.BakeTime.Duration > b.Time {
+			b.Time, b.Policy = r.BakeTime.Duration, r.Policy
+		}
+		for i, e := range r.BakeExprs {
+			b.Exprs = append(b.Exprs, BakeExpr{Policy: r.Policy, Index: i, BakeExpr: e})
+		}
+	}
+	return b
 }
 
 // Approval is a policy that demands approval: always, or of destructive changes.

@@ -92,6 +92,9 @@ func NeedsNamespace(policies []Policy, r Release) bool {
 	})
 }
 
+// maxBake is the longest bakeTime.
+const maxBake = 24 * time.Hour
+
 func strictness(of v1alpha1.Approval) int {
 	if of == v1alpha1.ApprovalAlways {
 		return 0
@@ -165,6 +168,9 @@ func (p *Policy) invalid() string {
 		if _, err := parseWindow(w); err != nil {
 			return fmt.Sprintf("spec.windows[%d]: %v", i, err)
 		}
+	}
+	if r := s.Rollout; r != nil && (r.BakeTime.Duration < 0 || r.BakeTime.Duration > maxBake) {
+		return fmt.Sprintf("spec.rollout.bakeTime %s is not between 0 and %s", r.BakeTime.Duration, maxBake)
 	}
 	if s.Operations != nil {
 		switch s.Operations.Approval {

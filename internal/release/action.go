@@ -16,7 +16,7 @@ import (
 type Action interface{ isAction() }
 
 // HelmAction is the closed set of actions that change the cluster or Helm's storage: Install, Upgrade,
-// Test, Rollback, Uninstall, Unlock, Recheck and CorrectDrift. They are announced in status before
+// Test, Rollback, Uninstall, Unlock, Recheck, FailBake and CorrectDrift. They are announced in status before
 // they start, and have an Outcome.
 //
 //sumtype:decl
@@ -165,6 +165,8 @@ type Wait struct {
 	// Obstacle is the reason of condition Ready for an obstacle whose end triggers no
 	// reconciliation. The release is requeued with back-off. It is empty otherwise.
 	Obstacle string
+	// Bakes is when the bake of the release ends; zero if it is not watched.
+	Bakes time.Time
 	// Gate is the reason of condition Ready while a policy holds the action. It is empty otherwise.
 	Gate string
 }
@@ -182,6 +184,7 @@ func (Rollback) isAction()     {}
 func (Uninstall) isAction()    {}
 func (Unlock) isAction()       {}
 func (Recheck) isAction()      {}
+func (FailBake) isAction()     {}
 func (CorrectDrift) isAction() {}
 func (ComputePlan) isAction()  {}
 func (Finalize) isAction()     {}
@@ -198,6 +201,7 @@ func (Rollback) isHelmAction()     {}
 func (Uninstall) isHelmAction()    {}
 func (Unlock) isHelmAction()       {}
 func (Recheck) isHelmAction()      {}
+func (FailBake) isHelmAction()     {}
 func (CorrectDrift) isHelmAction() {}
 
 // TimeoutOf returns the time limit of an action, or zero if it has none.
@@ -212,6 +216,8 @@ func TimeoutOf(a HelmAction) time.Duration {
 	case Rollback:
 		return a.Timeout
 	case Recheck:
+		return a.Timeout
+	case FailBake:
 		return a.Timeout
 	case CorrectDrift:
 		return a.Timeout
@@ -236,6 +242,8 @@ func Name(a Action) string {
 		return string(helmv2.ActionRollback)
 	case Recheck:
 		return string(helmv2.ActionRecheck)
+	case FailBake:
+		return string(helmv2.ActionBake)
 	case CorrectDrift:
 		return string(helmv2.ActionCorrectDrift)
 	case Uninstall:

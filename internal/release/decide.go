@@ -39,6 +39,7 @@ const (
 	RuleFailed            Rule = "Failed"
 	RuleOutOfSync         Rule = "OutOfSync"
 	RuleUntested          Rule = "Untested"
+	RuleBaking            Rule = "Baking"
 	RuleDrifted           Rule = "Drifted"
 	RuleInSync            Rule = "InSync"
 )
@@ -90,6 +91,7 @@ func rules() []rule {
 		{RuleFailed, failed},
 		{RuleOutOfSync, outOfSync},
 		{RuleUntested, untested},
+		{RuleBaking, baking},
 		{RuleDrifted, drifted},
 		{RuleInSync, inSync},
 	}
@@ -168,6 +170,9 @@ func recoverRevision(in Input) *Decision {
 	}
 	if rechecked(last, newest) {
 		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("the recheck of revision %d was not recorded", newest.Version)}
+	}
+	if failedBake(in, last, newest) {
+		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("the failure of revision %d was not recorded", newest.Version)}
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func isGated(in Input, d Decision) bool {
 		return !startedUninstall(in) && !in.Observed.Terminating
 	case Rollback:
 		return a.Hold && a.Resume == 0
-	case Test, Unlock, Recheck, CorrectDrift:
+	case Test, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return false
 }
@@ -159,7 +159,7 @@ func PlanOf(a HelmAction) PlanRef {
 		return a.Plan
 	case Rollback:
 		return a.Plan
-	case Test, Unlock, Recheck, CorrectDrift:
+	case Test, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return PlanRef{}
 }
@@ -183,7 +183,7 @@ func carryOut(a HelmAction, plan *Plan) HelmAction {
 	case Rollback:
 		a.Plan = ref
 		return a
-	case Test, Unlock, Recheck, CorrectDrift:
+	case Test, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return a
 }
@@ -338,7 +338,7 @@ func PlanRequested(in Input) (HelmAction, bool) {
 	switch a := decideUngated(in).HelmAction().(type) {
 	case Install, Upgrade, Uninstall, Rollback:
 		return a, true
-	case Test, Unlock, Recheck, CorrectDrift:
+	case Test, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	if newest := in.Observed.Newest(); newest == nil || in.Desired.Deleted {
 		return nil, false
@@ -361,7 +361,7 @@ func PlanActionOf(in Input, a HelmAction) v1alpha1.PlanAction {
 			return v1alpha1.PlanUninstall
 		}
 		return v1alpha1.PlanReinstall
-	case Test, Unlock, Recheck, CorrectDrift:
+	case Test, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return ""
 }

@@ -58,6 +58,7 @@ const (
 	StateFailed     State = "Failed"
 	StateOutOfSync  State = "OutOfSync"
 	StateUntested   State = "Untested"
+	StateBaking     State = "Baking"
 	StateDrifted    State = "Drifted"
 	StateInSync     State = "InSync"
 	StateRolledBack State = "RolledBack"

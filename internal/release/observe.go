@@ -27,6 +27,8 @@ const (
 	FactPreserved Fact = "preserved"
 	// FactHealth is Observed.Health.
 	FactHealth Fact = "health"
+	// FactBake is Observed.Bake.
+	FactBake Fact = "bake"
 	// FactDrift is Observed.Renderings and then Observed.Drift.
 	FactDrift Fact = "drift"
 	// FactDebounce is Observed.Debounce.
@@ -52,6 +54,7 @@ func facts() []need {
 			return in.Desired.Policy.PreserveValues && len(in.Observed.Revisions) > 0 && stays(in)
 		}},
 		{FactHealth, func(in Input) bool { return MustInspect(in) && stays(in) && !MustCompare(in) }},
+		{FactBake, func(in Input) bool { return MustLookAtBake(in) && stays(in) }},
 		{FactDrift, func(in Input) bool { return MustCompare(in) && stays(in) }},
 		{FactDebounce, func(Input) bool { return true }},
 		{FactNamespace, MustFindNamespace},

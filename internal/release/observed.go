@@ -46,6 +46,11 @@ type Observed struct {
 	// Denied is true if dry runs have denied objects of the last install or upgrade of the recorded
 	// inputs, which was deferred.
 	Denied bool
+	// Baking is true if a policy demands that the release is watched after its last install or upgrade,
+	// and the end of that is not recorded. Bake is the result of the last look; nil if the decision does
+	// not depend on it.
+	Baking bool
+	Bake   *Bake
 	// Synced is the last reconciliation that found the release in sync; nil if there was none, or
 	// the release may have changed since.
 	Synced *Synced

@@ -309,7 +309,7 @@ func insist(in Input, d Decision) Decision {
 	case Upgrade:
 		a.Insist = a.Resume == 0
 		d.Action = a
-	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
+	case Test, Rollback, Uninstall, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return d
 }

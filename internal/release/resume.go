@@ -48,7 +48,7 @@ func Resumed(a HelmAction) int {
 		return a.Resume
 	case Rollback:
 		return a.Resume
-	case Test, Uninstall, Unlock, Recheck, CorrectDrift:
+	case Test, Uninstall, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return 0
 }

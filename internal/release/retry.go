@@ -48,7 +48,7 @@ func (d Decision) Retry(in Input) Retry {
 		return Interval(in.Desired.Policy.Interval)
 	case Adopt, Forget:
 		return Now()
-	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, ComputePlan, Finalize:
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, FailBake, CorrectDrift, ComputePlan, Finalize:
 	}
 	return Never()
 }
@@ -153,7 +153,7 @@ func (o *Outcome) failsAgain(recorded *helmv2.HelmReleaseStatus) bool {
 		return o.Err != nil || len(o.Failed) > 0
 	case Test:
 		return o.Err != nil && a.Request == "" && last != nil && !Tested(last)
-	case Install, Upgrade, Unlock, Recheck:
+	case Install, Upgrade, Unlock, Recheck, FailBake:
 	}
 	return false
 }
@@ -171,7 +171,7 @@ func retryUnstored(o *Outcome) Retry {
 		p = o.Desired.Policy.Install
 	case Upgrade:
 		p = o.Desired.Policy.Upgrade
-	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
+	case Test, Rollback, Uninstall, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	if p.Retry {
 		return Interval(p.RetryInterval)

@@ -149,7 +149,7 @@ func Pending(in Input) *Decision {
 			if !a.Remediation {
 				return d
 			}
-		case Test, Rollback, Unlock, Recheck, CorrectDrift:
+		case Test, Rollback, Unlock, Recheck, FailBake, CorrectDrift:
 		}
 		d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		return d

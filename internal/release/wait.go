@@ -47,7 +47,7 @@ func outdated(in Input, running *Running) bool {
 		}
 	case helmv2.ActionRollback:
 		return was.Hold.Active && was.Hold.To != want.Hold.To && !want.Suspension.Active
-	case helmv2.ActionTest, helmv2.ActionUninstall, helmv2.ActionUninstallRemediation, helmv2.ActionUnlock, helmv2.ActionCorrectDrift:
+	case helmv2.ActionTest, helmv2.ActionUninstall, helmv2.ActionUninstallRemediation, helmv2.ActionUnlock, helmv2.ActionCorrectDrift, helmv2.ActionBake:
 		return false
 	default:
 		return false
@@ -228,7 +228,7 @@ func AppliesDesired(a HelmAction) bool {
 	switch a.(type) {
 	case Install, Upgrade:
 		return true
-	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
+	case Test, Rollback, Uninstall, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return false
 }

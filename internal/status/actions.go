@@ -44,7 +44,7 @@ func eventAction(reason string) string {
 		helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.EventReasonObjectsKept, helmv2.EventReasonObjectsSkipped,
 		helmv2.ReasonProgressing, helmv2.ReasonProgressingWithRetry, helmv2.ReasonRetriesExceeded, helmv2.ReasonClaimsKept,
 		helmv2.ReasonInvalidCELExpression, helmv2.ReasonUnsupportedField, helmv2.ReasonContested, helmv2.ReasonTargetUnavailable,
-		helmv2.ReasonRESTClientError, helmv2.ReasonStateError, helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow,
+		helmv2.ReasonRESTClientError, helmv2.ReasonStateError, helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow, helmv2.ReasonAwaitingRollout, helmv2.ReasonBaking, helmv2.EventReasonBakeSucceeded,
 		helmv2.ReasonAwaitingApproval, helmv2.ReasonRejected, helmv2.ReasonPlanFailed,
 		helmv2.ReasonOperationRunning, helmv2.ReasonOperationWaiting,
 		helmv2.ReasonSuspended, helmv2.ReasonSuspensionExpired, helmv2.EventReasonResumed:
@@ -86,7 +86,7 @@ func eventActionOf(a release.HelmAction) string {
 		return helmv2.EventActionHelmUninstall
 	case release.Unlock:
 		return helmv2.EventActionUnlock
-	case release.Recheck:
+	case release.Recheck, release.FailBake:
 		return helmv2.EventActionHealthCheck
 	case release.CorrectDrift:
 		return helmv2.EventActionDriftDetection

@@ -43,7 +43,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		} else {
 			recordAttempt(&status, want)
 		}
-	case release.Recheck:
+	case release.Recheck, release.FailBake:
 		recordAttempt(&status, want)
 	case release.Uninstall:
 		if a.Remediation {
@@ -78,7 +78,7 @@ func storageNamespace(a release.HelmAction, want release.Desired) string {
 		return a.Target.StorageNamespace
 	case release.Unlock:
 		return a.Target.StorageNamespace
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return want.Target.StorageNamespace
 }
@@ -117,7 +117,7 @@ func startRelease(c *conditions, message string, again, insists bool) {
 	if !c.keepInterrupted() && (!again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation) {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
-	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
+	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated, helmv2.ConditionBaking)
 }
 
 // Finished reports an action that has ended.
@@ -150,6 +150,8 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		}
 	case release.Recheck:
 		finishRecheck(&r, &c, o)
+	case release.FailBake:
+		finishBake(&r, &c, o)
 	case release.CorrectDrift:
 		finishCorrection(&r, &c, o, a)
 	case release.Uninstall:
@@ -227,6 +229,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		c.setNotDrifted(o)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
+		c.startBaking(o)
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
 		message := changedMessage(done.Message, o, before, last)

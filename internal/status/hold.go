@@ -33,7 +33,7 @@ func reportHold(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Re
 		}
 		return Report{Status: hr.Status}
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
-		release.Recheck, release.CorrectDrift, release.ComputePlan, release.Finalize, release.Adopt, release.Forget:
+		release.Recheck, release.FailBake, release.CorrectDrift, release.ComputePlan, release.Finalize, release.Adopt, release.Forget:
 	}
 	return Report{Status: hr.Status}
 }
@@ -270,7 +270,7 @@ func settles(a release.Action) bool {
 	case release.Wait:
 		return a.After > 0 && !a.Brief && a.For == ""
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
-		release.Recheck, release.CorrectDrift, release.ComputePlan, release.Finalize, release.Forget:
+		release.Recheck, release.FailBake, release.CorrectDrift, release.ComputePlan, release.Finalize, release.Forget:
 	}
 	return false
 }

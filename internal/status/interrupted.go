@@ -96,7 +96,7 @@ func interruptedAction(o release.Outcome) string {
 		target = a.Target
 	case release.Unlock:
 		target = a.Target
-	case release.Test, release.Rollback, release.Recheck, release.CorrectDrift:
+	case release.Test, release.Rollback, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return fmt.Sprintf("the '%s' action of release %s/%s", release.Name(o.Action), target.Namespace, target.Name)
 }

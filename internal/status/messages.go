@@ -52,6 +52,8 @@ func announcement(a release.HelmAction) string {
 		return fmt.Sprintf("Running 'uninstall' action with timeout of %s", a.Timeout)
 	case release.Recheck:
 		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionRecheck, a.Timeout)
+	case release.FailBake:
+		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionBake, a.Timeout)
 	case release.CorrectDrift:
 		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionCorrectDrift, a.Timeout)
 	case release.Unlock:

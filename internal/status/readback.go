@@ -14,7 +14,7 @@ import (
 )
 
 // Only the functions of this file read facts from conditions. The facts have no field: the CRD may
-// be helm-controller's, and the API server then drops other fields. All but Denied read messages,
+// be helm-controller's, and the API server then drops other fields. All but Denied and Baking read messages,
 // because reasons are a part of helm-controller's API.
 
 // Each announcement starts with one of these prefixes; see runningMessage. helm-controller's
@@ -59,6 +59,12 @@ func TimeLeft(status helmv2.HelmReleaseStatus, now time.Time) (time.Duration, bo
 func Denied(status helmv2.HelmReleaseStatus) bool {
 	c := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReleased)
 	return c != nil && c.Reason == helmv2.ReasonDryRunDenied && c.ObservedGeneration == status.LastAttemptedGeneration
+}
+
+// Baking reports whether a release is watched after its last install or upgrade. It stays true while
+// obstacles change Ready.
+func Baking(status helmv2.HelmReleaseStatus) bool {
+	return apimeta.IsStatusConditionTrue(status.Conditions, helmv2.ConditionBaking)
 }
 
 // sameOutage reports whether Ready is about an outage of server. The outage then started at the

@@ -138,10 +138,18 @@ func finishRecheck(r *Report, c *conditions, o release.Outcome) {
 		c.setTested(last, o.Desired)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling)
+		c.startBaking(o)
 		done := c.get(helmv2.ConditionReleased)
 		r.Events = append(r.Events, normal(done.Reason, done.Message, snapshotMetadata(last)))
 		return
 	}
+	failRecorded(r, c, o, last)
+}
+
+// failRecorded reports that the newest revision has failed, although its action had succeeded or failed
+// before: one more failure of that action.
+func failRecorded(r *Report, c *conditions, o release.Outcome, last *helmv2.Snapshot) {
+	status := &r.Status
 	action, _ := failedAction(last)
 	reason, what := failedMessage(action, o.Desired, o.Err)
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, what)

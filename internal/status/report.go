@@ -81,8 +81,11 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 		if in.Desired.Suspension.Active {
 			return suspended(hr, in)
 		}
-		return settled(hr, in)
+		return settled(hr, in, time.Time{})
 	case release.Wait:
+		if !a.Bakes.IsZero() {
+			return settled(hr, in, a.Bakes)
+		}
 		if a.For != "" {
 			return waitForOperation(hr, d, a, in)
 		}
@@ -106,7 +109,7 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 	case release.Forget:
 		return forgotten(hr)
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
-		release.Unlock, release.Recheck, release.CorrectDrift, release.ComputePlan, release.Finalize:
+		release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift, release.ComputePlan, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }
@@ -128,8 +131,9 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	return Report{Status: status}
 }
 
-// settled reports a release whose newest revision is the desired one.
-func settled(hr *helmv2.HelmRelease, in release.Input) Report {
+// settled reports a release whose newest revision is the desired one. bakes is when its bake ends; zero if
+// it is not watched.
+func settled(hr *helmv2.HelmRelease, in release.Input, bakes time.Time) Report {
 	status := withRequestsHandled(hr)
 	recordAttempt(&status, in.Desired)
 	recordRendering(&status, in.Desired)
@@ -143,7 +147,11 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	}
 	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionLocked)
 	c.summarize(&status, in.Desired)
+	c.setBaking(bakes, in.Desired)
 	var r Report
+	if bakes.IsZero() && in.Observed.Bake != nil && last != nil {
+		r.Events = append(r.Events, bakeSucceeded(last, in.Desired))
+	}
 	reportDrift(&r, &c, last, in)
 	status.Conditions = c.list
 	r.Status = status
@@ -334,6 +342,7 @@ func adopted(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 	if newest.RolledBackTo == 0 && (!newest.EndedEarly() || !c.keepInterrupted()) {
 		c.summarize(&status, in.Desired)
 	}
+	c.setBaking(adoptedBake(in), in.Desired)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionLocked)
 	status.Conditions = c.list
 	if !newest.EndedEarly() && !newest.Rollback {

@@ -64,6 +64,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		done := c.get(helmv2.ConditionTestSuccess)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling)
+		c.keepBaking()
 		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), o.HookLogs, nil)))
 		return
 	}
@@ -76,6 +77,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	c.summarize(status, o.Desired)
 	text := explain(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, text)
+	c.keepBaking()
 	event := explainResult(c, c.get(helmv2.ConditionTestSuccess), status, o.Desired, true)
 	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, event, withDiagnosis(snapshotMetadata(last), o)))
 }

@@ -27,6 +27,8 @@ const (
 	WaitForSource     Wait = "source"
 	WaitForServer     Wait = "server"
 	WaitForRetry      Wait = "retry"
+	WaitForRollout    Wait = "rollout"
+	WaitForBake       Wait = "bake"
 	WaitForPolicies   Wait = "policies"
 	WaitForPlan       Wait = "plan"
 	WaitForOperation  Wait = "Operation"
@@ -35,7 +37,7 @@ const (
 // Waits returns all kinds of waits, in the order of lists: what needs a user comes first.
 func Waits() []Wait {
 	return []Wait{
-		WaitForApproval, WaitForChange, WaitForFreeze, WaitForHold, WaitForDependency, WaitForSource, WaitForServer, WaitForRetry,
+		WaitForApproval, WaitForChange, WaitForFreeze, WaitForRollout, WaitForBake, WaitForHold, WaitForDependency, WaitForSource, WaitForServer, WaitForRetry,
 		WaitForPolicies, WaitForPlan, WaitForOperation,
 	}
 }
@@ -48,6 +50,10 @@ func waitOf(reason string) Wait {
 		return WaitForApproval
 	case helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow:
 		return WaitForFreeze
+	case helmv2.ReasonAwaitingRollout:
+		return WaitForRollout
+	case helmv2.ReasonBaking:
+		return WaitForBake
 	case helmv2.ReasonDependencyNotReady:
 		return WaitForDependency
 	case helmv2.ReasonSourceNotReady:
@@ -122,6 +128,10 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 		return "approval of its plan"
 	case WaitForFreeze:
 		return "policy"
+	case WaitForRollout:
+		return "turn in a rollout"
+	case WaitForBake:
+		return "end of its bake"
 	case WaitForPolicies:
 		return "policies that can be read"
 	case WaitForPlan:

@@ -118,7 +118,7 @@ func compares(want release.Desired) bool {
 func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job, o release.Outcome, applied *drift.Recorder) release.Outcome {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 		return o
 	}
 	if o.Err != nil || len(o.Revisions) == 0 || o.Inventory == nil {

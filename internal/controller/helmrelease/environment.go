@@ -83,6 +83,7 @@ type historyReader interface {
 type helmReader interface {
 	historyReader
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (release.Health, error)
+	LookAtBake(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest, look helm.BakeLook) (release.Bake, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error)
 	PreservedDigest(ctx context.Context, getter genericclioptions.RESTClientGetter, in release.Input, values map[string]any) (string, error)
 	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (list []*resource.Info, skipped []release.Object, err error)

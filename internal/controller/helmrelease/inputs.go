@@ -161,7 +161,7 @@ func (i *inputReader) deleteFormerSource(ctx context.Context, rec reconciliation
 func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.HelmAction) (inputs.Want, error) {
 	switch a.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 		return want, nil
 	}
 	want, err := i.resolver.FetchChart(ctx, hr, want)

@@ -5,6 +5,8 @@ package helmrelease
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
+	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -88,6 +92,8 @@ func (o *observation) read(in release.Input, fact release.Fact) (release.Input, 
 		have.PreservedDigest, err = o.preservedDigest(in)
 	case release.FactHealth:
 		have.Health, err = o.health(in)
+	case release.FactBake:
+		have.Bake, err = o.bake(in)
 	case release.FactDrift:
 		have.Renderings = o.comparer.renderings(o.with(in), have.Newest(), in.Now)
 		have.Drift, err = o.comparer.compare(o.ctx, o.with(in), have.Newest())
@@ -193,6 +199,35 @@ func (o *observation) health(in release.Input) (*release.Health, error) {
 		return nil, o.unread(err, "Could not determine the health of revision %d", version)
 	}
 	return &health, nil
+}
+
+// bake looks at the objects of a release that is watched. The time since which objects are not ready is in
+// the memory of the process.
+func (o *observation) bake(in release.Input) (*release.Bake, error) {
+	newest := in.Observed.Newest()
+	pods, err := evidence.New(o.rec.conn)
+	if err != nil {
+		return nil, err
+	}
+	found, err := o.helm.LookAtBake(o.ctx, o.rec.conn, o.readRequest(o.with(in), newest.Version), helm.BakeLook{
+		Exprs: in.Desired.Demands.Bake().Exprs, Since: release.BakeStart(newest), Pods: pods,
+	})
+	if expr, is := errors.AsType[*helm.BakeExprError](err); is {
+		return nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, expr, "The expressions of a policy cannot be evaluated")
+	}
+	if err != nil {
+		return nil, o.unread(err, "Could not determine the state of the objects of revision %d", newest.Version)
+	}
+	o.memory.With(o.rec.key(), func(m *memory) {
+		if len(found.Waiting) == 0 || m.unreadyRevision != newest.Version {
+			m.unreadySince, m.unreadyRevision = time.Time{}, newest.Version
+		}
+		if len(found.Waiting) > 0 && m.unreadySince.IsZero() {
+			m.unreadySince = in.Now
+		}
+		found.UnreadySince = m.unreadySince
+	})
+	return &found, nil
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption

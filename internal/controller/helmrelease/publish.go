@@ -102,7 +102,7 @@ func endsFailures(o release.Outcome) bool {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade, release.Recheck, release.CorrectDrift:
 		return o.Err == nil && len(o.Failed) == 0
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.FailBake:
 	}
 	return false
 }

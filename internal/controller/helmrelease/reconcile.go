@@ -128,7 +128,7 @@ func (r *Reconciler) withDesired(ctx context.Context, rec reconciliation) (recon
 	}
 	r.comparer.follows(rec.key(), rec.want.Desired)
 	have := &rec.in.Observed
-	have.Denied = status.Denied(rec.hr.Status)
+	have.Denied, have.Baking = status.Denied(rec.hr.Status), status.Baking(rec.hr.Status)
 	r.memory.With(rec.key(), func(m *memory) {
 		have.Oversized, have.Synced, have.Accepted = m.refusal, m.sync.lastFound(rec.hr), m.accepted
 	})
@@ -179,7 +179,7 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 	case release.Adopt:
 		rec.in.Observed.Inventory = r.observer.inventory(ctx, rec)
 	case release.Settle, release.Stall, release.Forget, release.ComputePlan,
-		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return r.publisher.publishDecision(ctx, rec)
 }

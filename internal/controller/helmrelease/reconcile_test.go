@@ -184,6 +184,10 @@ func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.
 	return s.health, nil
 }
 
+func (*stub) LookAtBake(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest, helm.BakeLook) (release.Bake, error) {
+	return release.Bake{}, nil
+}
+
 func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error) {
 	s.listed = q.Target
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil

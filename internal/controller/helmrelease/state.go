@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -48,6 +49,10 @@ type memory struct {
 	suspended *bool
 	// warned is the refusal of the next change that was reported; zero if there is none.
 	warned policy.Refusal
+	// unreadySince is the time since which objects of a release that is watched are not ready; zero if they
+	// are. unreadyRevision is the revision of that.
+	unreadySince    time.Time
+	unreadyRevision int
 	// place is the cluster from which the release was read last.
 	place place
 	// renderings are the renderings of the newest revision that is compared. readsCluster is true

@@ -46,7 +46,7 @@ func eventsOf(a release.HelmAction) []helmrelease.HookEvent {
 		return []helmrelease.HookEvent{helmrelease.HookPreDelete, helmrelease.HookPostDelete}
 	case release.Test:
 		return []helmrelease.HookEvent{helmrelease.HookTest}
-	case release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func creates(a release.HelmAction) bool {
 	switch a.(type) {
 	case release.Install, release.Upgrade, release.Rollback:
 		return true
-	case release.Test, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Test, release.Uninstall, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return false
 }

@@ -5,6 +5,7 @@ package wait
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -87,6 +88,42 @@ func (w *Waiter) Health(list kube.ResourceList, jobs bool) (release.Health, erro
 	}
 	reasons, failures := reasonsOf(all)
 	return release.Health{Ready: ready, Waiting: append(failures, reasons...)}, nil
+}
+
+// Look reads all objects once and returns them with their readiness, as UntilReady would have it. It
+// returns an error if an object cannot be read.
+func (w *Waiter) Look(list kube.ResourceList, jobs bool) ([]Seen, error) {
+	c, err := w.readyCondition(jobs)
+	if err != nil {
+		return nil, err
+	}
+	all := objectsOf(list)
+	eachOf(all, func(o *object) {
+		if o.read(c); c.check == nil && o.err == nil {
+			// A check of Helm's own reads the object for itself.
+			o.live, o.err = get(o.info)
+		}
+	})
+	seen := make([]Seen, len(all))
+	for i, o := range all {
+		if o.err != nil && o.live == nil {
+			return nil, fmt.Errorf("%s: %w", ObjectName(o.info), o.err)
+		}
+		seen[i] = Seen{Object: UnreadyObject(o.info, o.live), Exists: o.live != nil, Ready: o.current()}
+		seen[i].Object.Failed = o.err == nil && o.result.Status == status.FailedStatus
+		if !seen[i].Ready && o.err == nil {
+			seen[i].Object.Status = describe(o.info, o.result)
+		}
+	}
+	return seen, nil
+}
+
+// Seen is an object that was read once.
+type Seen struct {
+	// Object describes it, as for a diagnosis. Status is a line about an object that is not ready.
+	Object release.UnreadyObject
+	// Exists is false if the API server does not have it.
+	Exists, Ready bool
 }
 
 // Diagnosis returns the cause of the first wait that failed, nil if none was found.

@@ -123,7 +123,7 @@ func SubjectOf(action helmv2.ReleaseAction, chart, version string) string {
 		return "Uninstall of " + chart + " " + version
 	case helmv2.ActionTest:
 		return "Test of " + chart + " " + version
-	case helmv2.ActionUpgrade, helmv2.ActionRollback, helmv2.ActionUninstallRemediation, helmv2.ActionUnlock, helmv2.ActionCorrectDrift, helmv2.ActionRecheck:
+	case helmv2.ActionUpgrade, helmv2.ActionRollback, helmv2.ActionUninstallRemediation, helmv2.ActionUnlock, helmv2.ActionCorrectDrift, helmv2.ActionRecheck, helmv2.ActionBake:
 	}
 	return "Upgrade to " + chart + " " + version
 }

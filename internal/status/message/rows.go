@@ -38,6 +38,8 @@ const (
 	PolicyUnavailable Kind = "PolicyUnavailable"
 	Frozen            Kind = "Frozen"
 	AwaitingWindow    Kind = "AwaitingWindow"
+	AwaitingRollout   Kind = "AwaitingRollout"
+	Baking            Kind = "Baking"
 	AwaitingApproval  Kind = "AwaitingApproval"
 	ChangeRefused     Kind = "ChangeRefused"
 	ChangeRejected    Kind = "ChangeRejected"
@@ -146,6 +148,8 @@ func waits() []Row {
 	return []Row{
 		wait(Frozen, "{cause}", "The installed release stays", "The action runs when the policy allows it", helmv2.ReasonFrozen),
 		wait(AwaitingWindow, "{cause}", "The installed release stays", "The action runs when the window opens", helmv2.ReasonAwaitingWindow),
+		wait(AwaitingRollout, "{cause}", "The installed release stays", "The action runs when its turn comes", helmv2.ReasonAwaitingRollout),
+		wait(Baking, "{cause}", nothing, "Trouble until {until} is a failure of the install or upgrade", helmv2.ReasonBaking),
 		wait(AwaitingApproval, "{cause}", "The installed release stays",
 			"Approve or reject the plan", helmv2.ReasonAwaitingApproval),
 		wait(ChangeRefused, "{cause}", "The installed release stays",

@@ -15,7 +15,7 @@ type WaitCount struct {
 // the line; else the message has it.
 func waitLine(wait view.Wait, r *view.Release) string {
 	switch wait {
-	case view.WaitForChange, view.WaitForFreeze, view.WaitForServer, view.WaitForRetry, view.WaitForPolicies, view.WaitForPlan:
+	case view.WaitForChange, view.WaitForFreeze, view.WaitForRollout, view.WaitForBake, view.WaitForServer, view.WaitForRetry, view.WaitForPolicies, view.WaitForPlan:
 		return view.Line(r.Message)
 	case view.WaitForApproval, view.WaitForHold, view.WaitForDependency, view.WaitForSource, view.WaitForOperation:
 	}

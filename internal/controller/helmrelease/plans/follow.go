@@ -74,7 +74,7 @@ func unneeded(plan *v1alpha1.ReleasePlan, in release.Input, d release.Decision) 
 	case release.StateInSync, release.StateDrifted, release.StateRolledBack:
 		return true
 	case release.StateUnknown, release.StateAbsent, release.StateUnmanaged, release.StateLocked, release.StateFailed,
-		release.StateOutOfSync, release.StateUntested:
+		release.StateOutOfSync, release.StateUntested, release.StateBaking:
 	}
 	return false
 }

@@ -38,6 +38,7 @@ const (
 	WouldUninstall    Result = "WouldUninstall"
 	WouldUnlock       Result = "WouldUnlock"
 	WouldRecheck      Result = "WouldRecheck"
+	WouldFailBake     Result = "WouldFailBake"
 	WouldCorrectDrift Result = "WouldCorrectDrift"
 	// WouldRecord: status would be brought up to date with the stored revisions.
 	WouldRecord Result = "WouldRecord"
@@ -103,6 +104,8 @@ func DecisionFinding(in release.Input, d release.Decision) Finding {
 		f.Result = WouldUnlock
 	case release.Recheck:
 		f.Result = WouldRecheck
+	case release.FailBake:
+		f.Result = WouldFailBake
 	case release.CorrectDrift:
 		f.Result = WouldCorrectDrift
 	case release.Finalize:
@@ -170,7 +173,7 @@ func (f Finding) event() status.Event {
 func (f Finding) message() string {
 	next := "After a switch, this happens at once"
 	switch f.Result {
-	case WouldInstall, WouldUpgrade, WouldTest, WouldRollBack, WouldUninstall, WouldUnlock, WouldRecheck, WouldCorrectDrift:
+	case WouldInstall, WouldUpgrade, WouldTest, WouldRollBack, WouldUninstall, WouldUnlock, WouldRecheck, WouldFailBake, WouldCorrectDrift:
 	case WouldRecord, WouldFinalize:
 	case WouldWait:
 		next = "After a switch, the release stays as it is while it waits"
