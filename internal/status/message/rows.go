@@ -149,7 +149,7 @@ func waits() []Row {
 		wait(Frozen, "{cause}", "The installed release stays", "The action runs when the policy allows it", helmv2.ReasonFrozen),
 		wait(AwaitingWindow, "{cause}", "The installed release stays", "The action runs when the window opens", helmv2.ReasonAwaitingWindow),
 		wait(AwaitingRollout, "{cause}", "The installed release stays", "The action runs when its turn comes", helmv2.ReasonAwaitingRollout),
-		wait(Baking, "{cause}", nothing, "Trouble until {until} is a failure of the install or upgrade", helmv2.ReasonBaking),
+		wait(Baking, "{cause}", "The new revision is installed", "Trouble until {until} is a failure of the install or upgrade", helmv2.ReasonBaking),
 		wait(AwaitingApproval, "{cause}", "The installed release stays",
 			"Approve or reject the plan", helmv2.ReasonAwaitingApproval),
 		wait(ChangeRefused, "{cause}", "The installed release stays",
