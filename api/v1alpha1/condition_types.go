@@ -20,6 +20,11 @@ const (
 	// revision was made of.
 	AnnotationApprovedBy string = Group + "/approved-by"
 
+	// AnnotationOverriddenBy and AnnotationOverrideReason, on the record of a revision, are the user
+	// and the reason of the override under which the revision was made.
+	AnnotationOverriddenBy   string = Group + "/overridden-by"
+	AnnotationOverrideReason string = Group + "/override-reason"
+
 	// LabelPlan, on the Secret with the rendered text of a plan, is the UID of the HelmRelease.
 	LabelPlan string = Group + "/plan"
 
@@ -29,6 +34,13 @@ const (
 	// VerbApprove is the verb on releaseplans that the admission policy requires of users who
 	// approve.
 	VerbApprove string = "approve"
+
+	// VerbOverride is the verb on releaseplans that the admission policy OverridePolicy requires of
+	// users who override.
+	VerbOverride string = "override"
+
+	// OverridePolicy is the name of the ValidatingAdmissionPolicy for overrides, and of its binding.
+	OverridePolicy string = "release-override." + Group
 )
 
 // Conditions of a ReleasePlan.

@@ -73,6 +73,34 @@ type ReleasePlanSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	RejectionReason string `json:"rejectionReason,omitempty"`
+
+	// Lets the action of the plan pass the freezes and windows of policies, once. It has an effect
+	// only where the admission policy for overrides is installed. It replaces no approval.
+	// +optional
+	Override *PlanOverride `json:"override,omitempty"`
+}
+
+// PlanOverride is an override of the freezes and windows that hold the action of a plan.
+type PlanOverride struct {
+	// The digest of the plan: status.digest.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Digest string `json:"digest"`
+
+	// The user who overrides. It must be the user of the request that sets it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	By string `json:"by"`
+
+	// Why, for other users.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason"`
+
+	// The time of the override, as the user states it. It distinguishes an override from an equal
+	// one that was used.
+	// +optional
+	At *metav1.Time `json:"at,omitempty"`
 }
 
 // PlanAction is the action that a plan is about.
@@ -166,6 +194,11 @@ type ReleasePlanStatus struct {
 	// The time at which the plan was applied.
 	// +optional
 	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
+
+	// The last override under which the action of a plan has made a revision. It is used, and has no
+	// effect.
+	// +optional
+	Overridden *PlanOverride `json:"overridden,omitempty"`
 
 	// The conditions Ready, Approved and Applied.
 	// +optional

@@ -187,6 +187,10 @@ const (
 	// ReasonPlanFailed means that an action waits, because its plan cannot be computed. Of Ready.
 	ReasonPlanFailed string = "PlanFailed"
 
+	// EventReasonPolicyOverridden means that an action starts that a policy holds, since a user has
+	// overridden the policy for its plan.
+	EventReasonPolicyOverridden string = "PolicyOverridden"
+
 	// EventReasonApprovalVoid means that the cluster has changed since the plan was computed, so
 	// that its approval is void.
 	EventReasonApprovalVoid string = "ApprovalVoid"

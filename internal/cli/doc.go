@@ -12,7 +12,7 @@
 //	diff.go    diff
 //	values.go  values
 //	tree.go    tree
-//	plan.go    plan, approve, reject
+//	plan.go    plan, approve, reject, override
 //	doctor.go  doctor
 //	act.go     reconcile, suspend, resume, rollback, unhold, test
 //	create.go  create release

@@ -117,7 +117,12 @@ func approveCommand(s *Session) *cobra.Command {
 	}
 	yes := false
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before what is shown is approved.")
-	confirm := func(plan *v1alpha1.ReleasePlan) error { return s.confirmPlan(plan, yes) }
+	confirm := func(plan *v1alpha1.ReleasePlan) error {
+		if err := view.Approve(plan.DeepCopy(), "", ""); err != nil {
+			return err
+		}
+		return s.confirmPlan(plan, "Approve this plan?", yes)
+	}
 	return s.orOperation(&yes, decideCommand(s, cmd, "approved", confirm, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
 		user, err := c.user(ctx)
 		if err != nil {
@@ -156,17 +161,46 @@ func rejectCommand(s *Session) *cobra.Command {
 	})
 }
 
-// confirmPlan shows a plan in full, and returns an error unless the user approves it.
-func (s *Session) confirmPlan(plan *v1alpha1.ReleasePlan, yes bool) error {
-	if err := view.Approve(plan.DeepCopy(), "", ""); err != nil {
-		return err
+func overrideCommand(s *Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "override NAME",
+		Short: "Let the next action of a release pass freezes and windows, once",
+		Long: "Shows the ReleasePlan and asks, unless --digest names the plan that was looked at. Then it sets spec.override to the digest that was shown, " +
+			"the user of the kubeconfig and the reason. The action of this plan passes the freezes and windows of policies, once. It still needs an approval, if policies demand one.\n\n" +
+			"The user needs the verb override on the ReleasePlan. The controller honours overrides only where the admission policy " + v1alpha1.OverridePolicy + " is installed.",
+		Example: "  # Upgrade now, although the window is closed\n" +
+			"  kubectl pintle override web --reason 'incident 4711: fixes the leak'\n\n" +
+			"  # A frozen release has no plan until one is requested\n" +
+			"  kubectl pintle plan web --request\n" +
+			"  kubectl pintle override web --reason 'incident 4711: fixes the leak' --digest sha256:...",
 	}
+	reason, yes := "", false
+	cmd.Flags().StringVar(&reason, "reason", "", "Why policies are overridden, for other users: at most 256 characters. Required.")
+	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before policies are overridden for what is shown.")
+	_ = cmd.MarkFlagRequired("reason")
+	confirm := func(plan *v1alpha1.ReleasePlan) error {
+		if err := view.Override(plan.DeepCopy(), "", "", reason, s.Now()); err != nil {
+			return err
+		}
+		return s.confirmPlan(plan, "Override policies for this plan?", yes)
+	}
+	return decideCommand(s, cmd, "overrides policies", confirm, func(ctx context.Context, c *connection, plan *v1alpha1.ReleasePlan, seen string) error {
+		user, err := c.user(ctx)
+		if err != nil {
+			return err
+		}
+		return view.Override(plan, seen, user, reason, s.Now())
+	})
+}
+
+// confirmPlan shows a plan in full, and returns an error unless the user answers the question with yes.
+func (s *Session) confirmPlan(plan *v1alpha1.ReleasePlan, question string, yes bool) error {
 	style := s.style()
 	style.Wide = true
 	if err := text.Plan(s.Out, view.PlanOf(plan), style); err != nil || yes {
 		return err
 	}
-	return s.confirm("Approve this plan?", plan.Status.Digest)
+	return s.confirm(question, plan.Status.Digest)
 }
 
 // confirm returns an error unless the user types yes.
@@ -174,7 +208,7 @@ func (s *Session) confirm(question, digest string) error {
 	_, _ = fmt.Fprintf(s.ErrOut, "\n%s Type yes: ", question)
 	answer, _ := bufio.NewReader(s.In).ReadString('\n')
 	if strings.TrimSpace(answer) != "yes" {
-		return fmt.Errorf("nothing was approved: type yes, or set --yes or --digest %s", digest)
+		return fmt.Errorf("nothing was changed: type yes, or set --yes or --digest %s", digest)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestApprove(t *testing.T) {
 func TestApproveErrors(t *testing.T) {
 	w := planWorld(t)
 	for _, w.in = range []string{"", "no\n", "y\n"} {
-		if code := w.run("approve", "billing", "-n", "finance"); code != 1 || !strings.Contains(w.err.String(), "error: nothing was approved: type yes, or set --yes or --digest sha256:abcd") {
+		if code := w.run("approve", "billing", "-n", "finance"); code != 1 || !strings.Contains(w.err.String(), "error: nothing was changed: type yes, or set --yes or --digest sha256:abcd") {
 			t.Errorf("after %q: exit code %d, %s", w.in, code, w.err.String())
 		}
 	}

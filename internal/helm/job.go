@@ -232,7 +232,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, History: job.History, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: release.PlanOf(job.Action).ApprovedBy,
+		UID: job.Desired.UID, History: job.History, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, Plan: release.PlanOf(job.Action),
 		FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {

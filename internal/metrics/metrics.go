@@ -27,6 +27,7 @@ type Metrics struct {
 
 	drift         *prometheus.CounterVec
 	failures      *prometheus.CounterVec
+	overrides     *prometheus.CounterVec
 	interruptions *prometheus.CounterVec
 
 	notifications *prometheus.CounterVec
@@ -127,7 +128,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	for _, c := range append(releaseGauges(m), []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
 		m.notifications, m.queued, m.clusters, m.tokens, build,
-		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats, m.Switch.standby, m.Switch.results,
+		m.failures, m.overrides, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats, m.Switch.standby, m.Switch.results,
 	}...) {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -162,6 +163,10 @@ func (m *Metrics) newFailureMetrics() {
 		Name: "pintle_helm_release_failures_total",
 		Help: "Number of Helm actions that failed because of an object, a hook or a test, by failure cause.",
 	}, []string{"reason"})
+	m.overrides = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pintle_policy_overrides_total",
+		Help: "Number of Helm actions that have started although a gate of policies holds them, because a user has overridden it, by gate: Frozen or AwaitingWindow. Event and history name the user.",
+	}, []string{"gate"})
 	m.interruptions = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pintle_helm_release_interruptions_total",
 		Help: "Number of Helm actions that ended because a server did not answer, or no process could render the chart. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
@@ -222,6 +227,13 @@ func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
 // the constants above.
 func (m *Metrics) Reconciliation(rule release.Rule) {
 	m.reconciliations.WithLabelValues(string(rule)).Inc()
+}
+
+// Overridden counts an action that has started by an override of gates; names may be empty.
+func (m *Metrics) Overridden(names []string) {
+	for _, gate := range names {
+		m.overrides.WithLabelValues(gate).Inc()
+	}
 }
 
 // Notified counts an event for the events address that has left the queue, with its result.

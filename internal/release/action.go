@@ -32,6 +32,9 @@ type PlanRef struct {
 	Digest string
 	// ApprovedBy is who approved it; empty if no approval was needed.
 	ApprovedBy string
+	// Overrode are the names of the gates that the action passes by an override; empty if it needs none.
+	// OverriddenBy and OverrideReason are who has overridden them, and why.
+	Overrode, OverriddenBy, OverrideReason string
 }
 
 // Install creates the first revision.

@@ -12,7 +12,8 @@
 //
 //	observe.go       Next: which facts to read before a decision, one after the other
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
-//	gate.go          the gates PolicyUnavailable, PolicyRefused, Frozen and AwaitingApproval
+//	gate.go          the gates of policies, from PolicyUnavailable to AwaitingApproval
+//	override.go      the override by which the action of a plan passes some gates
 //	hold.go          rules RolledBack and TestRequested: rollbacks and tests on request
 //	wait.go          rules Busy, AwaitDependents, AwaitOperation and Debounce
 //	retry.go         when the next reconciliation is, after a decision or an action

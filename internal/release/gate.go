@@ -6,6 +6,7 @@ package release
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -31,6 +32,8 @@ type Plan struct {
 	ApprovedBy         string
 	// Rejection says who has rejected the plan, and why; empty if neither is known.
 	Rejection string
+	// Override is the override in the spec that was not used yet; nil if there is none.
+	Override *Override
 	// Summary is a text with the numbers of changes.
 	Summary string
 }
@@ -39,17 +42,19 @@ type Plan struct {
 type gate struct {
 	name  Rule
 	apply func(Input, Decision) *Decision
+	// overridable is true if an override of the plan passes the gate.
+	overridable bool
 }
 
 // gates returns the gates in the order in which they are passed. The order is part of the contract
 // and is documented in docs/spec/policies.md.
 func gates() []gate {
 	return []gate{
-		{RulePolicyUnavailable, policyUnavailable},
-		{RulePolicyRefused, policyRefused},
-		{RuleFrozen, frozen},
-		{RuleAwaitingWindow, awaitWindow},
-		{RuleAwaitingApproval, awaitApproval},
+		{name: RulePolicyUnavailable, apply: policyUnavailable},
+		{name: RulePolicyRefused, apply: policyRefused},
+		{name: RuleFrozen, apply: frozen, overridable: true},
+		{name: RuleAwaitingWindow, apply: awaitWindow, overridable: true},
+		{name: RuleAwaitingApproval, apply: awaitApproval},
 	}
 }
 
@@ -68,14 +73,26 @@ func pass(in Input, d Decision) Decision {
 		return refusedInSync(in, d)
 	}
 	in = facing(in, d)
+	var passed []string
 	for _, g := range gates() {
-		if held := g.apply(in, d); held != nil {
-			held.Rule, held.State = g.name, d.State
-			return correctHeld(in, d, *held)
+		held := g.apply(in, d)
+		if held == nil {
+			continue
 		}
+		held.Rule, held.State = g.name, d.State
+		if g.overridable && in.Observed.Overridden {
+			if held = override(in, d, *held); held == nil {
+				passed = append(passed, string(g.name))
+				continue
+			}
+		}
+		return correctHeld(in, d, *held)
 	}
-	if in.Desired.Demands.NeedPlan() && in.Observed.Plan.Failed == "" && in.Observed.Plan.Refused == "" {
-		d.Action = carryOut(d.HelmAction(), in.Observed.Plan)
+	plan := in.Observed.Plan
+	if len(passed) > 0 {
+		d.Action = carryOut(d.HelmAction(), plan, strings.Join(passed, separator))
+	} else if in.Desired.Demands.NeedPlan() && plan.Failed == "" && plan.Refused == "" {
+		d.Action = carryOut(d.HelmAction(), plan, "")
 	}
 	return d
 }
@@ -164,11 +181,15 @@ func PlanOf(a HelmAction) PlanRef {
 	return PlanRef{}
 }
 
-// carryOut returns an action that carries out a plan.
-func carryOut(a HelmAction, plan *Plan) HelmAction {
+// carryOut returns an action that carries out a plan. overrode names the gates that it passes by the
+// override of the plan; empty if it needs none.
+func carryOut(a HelmAction, plan *Plan, overrode string) HelmAction {
 	ref := PlanRef{Digest: plan.Digest}
 	if plan.Approved == plan.Digest {
 		ref.ApprovedBy = plan.ApprovedBy
+	}
+	if overrode != "" {
+		ref.Overrode, ref.OverriddenBy, ref.OverrideReason = overrode, plan.Override.By, plan.Override.Reason
 	}
 	switch a := a.(type) {
 	case Install:

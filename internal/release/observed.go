@@ -66,6 +66,9 @@ type Observed struct {
 	Accepted string
 	// Plan is the plan of the next action; nil if the decision does not depend on it.
 	Plan *Plan
+	// Overridden is true if the ReleasePlan has an override that was not used yet. Its plan decides about
+	// actions that overridable gates hold.
+	Overridden bool
 	// Terminating is true if the HelmRelease is deleted together with its namespace.
 	Terminating bool
 	// Unresolved states why the inputs of a release that is held, or whose chart a policy refuses,

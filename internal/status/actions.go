@@ -39,7 +39,7 @@ func eventAction(reason string) string {
 		return helmv2.EventActionHelmUninstall
 	case helmv2.ReasonPendingRelease:
 		return helmv2.EventActionUnlock
-	case helmv2.ReasonInterrupted, helmv2.EventReasonApprovalVoid, helmv2.ReasonDryRunDenied, helmv2.ReasonReleaseTooLarge,
+	case helmv2.ReasonInterrupted, helmv2.EventReasonApprovalVoid, helmv2.EventReasonPolicyOverridden, helmv2.ReasonDryRunDenied, helmv2.ReasonReleaseTooLarge,
 		helmv2.EventReasonReleaseNearlyTooLarge, helmv2.EventReasonInventoryBuildFailed,
 		helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.EventReasonObjectsKept, helmv2.EventReasonObjectsSkipped,
 		helmv2.ReasonProgressing, helmv2.ReasonProgressingWithRetry, helmv2.ReasonRetriesExceeded, helmv2.ReasonClaimsKept,

@@ -57,6 +57,9 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		r.Events = startCorrection(&c, release.Latest(status.History), a, want)
 	case release.Unlock:
 	}
+	if text := overriddenMessage(d.HelmAction()); text != "" {
+		r.Events = append(r.Events, normal(helmv2.EventReasonPolicyOverridden, text, desiredMetadata(want)))
+	}
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}

@@ -130,9 +130,12 @@ func planMessage(kind message.Kind, cause string) string {
 }
 
 // PlanCarriedOut returns the status of a plan after the action that carried it out. Of a plan that failed,
-// it may be carried out again.
+// it may be carried out again. The override of the plan is used by then.
 func PlanCarriedOut(plan *v1alpha1.ReleasePlan, made *release.Revision, at metav1.Time) v1alpha1.ReleasePlanStatus {
 	status := *plan.Status.DeepCopy()
+	if o := plan.Spec.Override; o != nil && o.Digest == status.Digest {
+		status.Overridden = o.DeepCopy()
+	}
 	is, reason, text := metav1.ConditionTrue, v1alpha1.ReasonApplied, fmt.Sprintf("revision %d was made of this plan", made.Version)
 	if !made.Worked() {
 		is, reason = metav1.ConditionFalse, v1alpha1.ReasonFailed

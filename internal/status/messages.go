@@ -273,6 +273,9 @@ func changesOf(o release.Outcome, before, after *helmv2.Snapshot) string {
 	if by := release.PlanOf(o.Action).ApprovedBy; by != "" {
 		clauses = append(clauses, "approved by "+oneLine(by))
 	}
+	if plan := release.PlanOf(o.Action); plan.Overrode != "" {
+		clauses = append(clauses, fmt.Sprintf("%s overridden by %s: %s", plan.Overrode, plan.OverriddenBy, plan.OverrideReason))
+	}
 	return strings.Join(slices.DeleteFunc(clauses, func(c string) bool { return c == "" }), "; ")
 }
 
@@ -385,4 +388,14 @@ func takenFields(all []release.TakenField) []string {
 // oneLine returns a string from a chart in one line of limited length.
 func oneLine(text string) string {
 	return brief.Cut(brief.Line(text), maxFact)
+}
+
+// overriddenMessage returns the message about an action that passes gates of policies by an override;
+// empty if it passes none so.
+func overriddenMessage(a release.HelmAction) string {
+	plan := release.PlanOf(a)
+	if plan.Overrode == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is overridden by %s for the '%s' action: %s. Plan %s", plan.Overrode, plan.OverriddenBy, release.Name(a), plan.OverrideReason, plan.Digest)
 }

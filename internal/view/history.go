@@ -28,6 +28,9 @@ type Revision struct {
 	// Result is Helm's description: for a failure, the error.
 	Result     string `json:"result,omitempty"`
 	ApprovedBy string `json:"approvedBy,omitempty"`
+	// OverriddenBy is who has overridden freezes and windows for the action, and OverrideReason why.
+	OverriddenBy   string `json:"overriddenBy,omitempty"`
+	OverrideReason string `json:"overrideReason,omitempty"`
 	// Unread is the reason why the record could not be read.
 	Unread string `json:"unread,omitempty"`
 }
@@ -35,8 +38,9 @@ type Revision struct {
 // Record is what is known of the record of a revision.
 type Record struct {
 	release.Revision
-	ApprovedBy string
-	Unread     string
+	ApprovedBy                   string
+	OverriddenBy, OverrideReason string
+	Unread                       string
 }
 
 // History returns the revisions of a release, newest first.
@@ -45,7 +49,7 @@ func History(hr *helmv2.HelmRelease, records []Record) []Revision {
 	for _, r := range records {
 		v := Revision{
 			Revision: r.Version, Status: string(r.Status), AppVersion: r.AppVersion, Source: r.SourceRevision,
-			Result: r.Description, ApprovedBy: r.ApprovedBy, Unread: r.Unread, By: madeBy(hr, r),
+			Result: r.Description, ApprovedBy: r.ApprovedBy, OverriddenBy: r.OverriddenBy, OverrideReason: r.OverrideReason, Unread: r.Unread, By: madeBy(hr, r),
 		}
 		if r.ChartName != "" {
 			v.Chart = r.ChartName + "@" + r.ChartVersion

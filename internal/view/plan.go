@@ -111,7 +111,22 @@ func Approve(p *v1alpha1.ReleasePlan, seen, user string) error {
 	case v.State == v1alpha1.ReasonRefused, v.State == v1alpha1.ReasonFailed:
 		return fmt.Errorf("plan %s/%s cannot be approved: %s", p.Namespace, p.Name, v.Sentence)
 	}
-	p.Spec = v1alpha1.ReleasePlanSpec{Approved: p.Status.Digest, ApprovedBy: user}
+	p.Spec = v1alpha1.ReleasePlanSpec{Approved: p.Status.Digest, ApprovedBy: user, Override: p.Spec.Override}
+	return nil
+}
+
+// Override lets the action of a plan pass freezes and windows as a user, with the same checks as Approve.
+func Override(p *v1alpha1.ReleasePlan, seen, user, reason string, now time.Time) error {
+	v := PlanOf(p)
+	switch {
+	case p.Status.Digest == "":
+		return fmt.Errorf("plan %s/%s is not computed: %s", p.Namespace, p.Name, v.Sentence)
+	case seen != "" && seen != p.Status.Digest:
+		return fmt.Errorf("plan %s/%s is another one by now, with digest %s: look at it first; nothing was overridden", p.Namespace, p.Name, p.Status.Digest)
+	case v.State == v1alpha1.ReasonApplied, v.State == v1alpha1.ReasonRefused, v.State == v1alpha1.ReasonFailed, v.State == v1alpha1.ReasonRejected:
+		return fmt.Errorf("policies cannot be overridden for plan %s/%s: %s", p.Namespace, p.Name, v.Sentence)
+	}
+	p.Spec.Override = &v1alpha1.PlanOverride{Digest: p.Status.Digest, By: user, Reason: reason, At: &metav1.Time{Time: now.UTC().Truncate(time.Second)}}
 	return nil
 }
 

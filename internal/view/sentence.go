@@ -85,8 +85,13 @@ func commands(r Release) []string {
 	case Rejected:
 		return []string{"kubectl pintle plan " + name}
 	case Waiting:
-		if r.Reason == helmv2.ReasonAwaitingApproval {
+		switch r.Reason {
+		case helmv2.ReasonAwaitingApproval:
 			return []string{"kubectl pintle plan " + name, "kubectl pintle approve " + name}
+		case helmv2.ReasonAwaitingWindow:
+			return []string{"kubectl pintle plan " + name, "kubectl pintle override " + name + " --reason '...'"}
+		case helmv2.ReasonFrozen:
+			return []string{"kubectl pintle plan " + name + " --request", "kubectl pintle override " + name + " --reason '...'"}
 		}
 	case Ready, Progressing, Deleting, Failing:
 	}

@@ -127,6 +127,9 @@ func waitingFor(hr *helmv2.HelmRelease, lookup Lookup, now time.Time) string {
 	case WaitForApproval:
 		return "approval of its plan"
 	case WaitForFreeze:
+		if ready.Reason == helmv2.ReasonAwaitingWindow {
+			return "window, or kubectl pintle override"
+		}
 		return "policy"
 	case WaitForRollout:
 		return "turn in a rollout"

@@ -6,6 +6,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/policy"
@@ -65,6 +66,12 @@ func demand(d policy.Demands, args arguments) (policy.Demands, error) {
 	if why, ok := args.lookup("freeze"); ok {
 		d.Freezes = []policy.Freeze{{Policy: name, Why: why, RollbacksFree: args.has("free")}}
 		return d, nil
+	}
+	if text, ok := args.lookup("opens"); ok {
+		opens, err := time.Parse(time.RFC3339, text)
+		d.Windowed, d.RollbacksWindowed = true, !args.has("free")
+		d.Closures = []policy.Closure{{Policy: name, Opens: opens, RollbacksFree: args.has("free")}}
+		return d, err
 	}
 	switch args.at(0) {
 	case "refuses":

@@ -124,13 +124,17 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 	case release.Test, release.Unlock, release.Recheck, release.CorrectDrift:
 		return nil
 	}
-	if !begun && len(demands.Freezes) > 0 {
-		return fmt.Errorf("%s begins although the release is frozen: %+v", release.Name(d.Action), d)
+	p, ref := s.plan, release.PlanOf(d.HelmAction())
+	if !begun && (len(demands.Freezes) > 0 || len(demands.Closures) > 0) {
+		if p == nil || p.override == nil || p.override.Void != "" || p.overridden != p.digest || p.rejected == p.digest || ref.Digest != p.digest || ref.Overrode == "" {
+			return fmt.Errorf("%s begins although the release is frozen, or its window is closed: %+v", release.Name(d.Action), d)
+		}
+	} else if ref.Overrode != "" {
+		return fmt.Errorf("%s overrides without need: %+v", release.Name(d.Action), d)
 	}
 	if begun || !demands.NeedPlan() {
 		return nil
 	}
-	p := s.plan
 	if p == nil || release.PlanOf(d.HelmAction()).Digest != p.digest {
 		return fmt.Errorf("%s begins without the plan %+v: %+v", release.Name(d.Action), p, d)
 	}

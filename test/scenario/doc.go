@@ -17,6 +17,8 @@
 //	access "message" [ending] | access behind | access restored
 //	approval Always|Destructive|Never [free] | changes "Delete PersistentVolumeClaim/cache" ...
 //	protect KIND[,deny] | approve [by=NAME] [other] | reject [by=NAME] [reason="TEXT"]
+//	override [by=NAME] [reason="TEXT"] [void="TEXT"]
+//	policy freeze="TEXT" [free] | policy opens=TIME [free] | policy refuses|refuses-denials|unavailable|gone
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [unsealed] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
@@ -41,7 +43,7 @@
 // content or the labels of one, copies one and stores it again later, or deletes one. The lines are in
 // forge.go. An action that is running ends if one of its records is written.
 //
-// With "policy" a policy freezes the release, refuses its chart, for changes only with "changes", is
+// With "policy" a policy freezes the release, holds it until a window opens, refuses its chart, for changes only with "changes", is
 // not available, or is gone. With "free" it does not hold rollbacks on request.
 //
 // If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the

@@ -5,6 +5,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -33,6 +34,7 @@ func (o observation) computePlan(in release.Input, do release.ComputePlan) relea
 	made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basisOf(in, of), action: of, changes: w.changes}
 	if p := w.plan; p != nil {
 		made.approved, made.approvedBy, made.rejected, made.rejection = p.approved, p.approvedBy, p.rejected, p.rejection
+		made.override, made.overridden = p.override, p.overridden
 	}
 	w.plan, w.void = &made, ""
 	w.out.line("plan %s %s", made.action, made.digest)
@@ -58,6 +60,12 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 		Digest: p.digest, Action: p.action, Approved: p.approved, ApprovedBy: p.approvedBy, Rejected: p.rejected, Rejection: p.rejection,
 		Summary: fmt.Sprintf("%d changes", len(p.changes)),
 	}
+	if o := p.override; o != nil {
+		f.Override = new(*o)
+		if p.overridden != p.digest {
+			f.Override.Void = "it is for another plan"
+		}
+	}
 	for _, c := range p.changes {
 		if c.Change == v1alpha1.ChangeRefused {
 			f.Refused = fmt.Sprintf("%s/%s: %s", c.Kind, c.Name, c.Reason)
@@ -66,6 +74,15 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 	assessed := demands.Assess(p.action, planning.Removals(p.changes, nil))
 	f.Denied, f.Needs = assessed.Denied, assessed.Needs
 	return f
+}
+
+// useOverride forgets the override of a plan of which a revision was made.
+func (w *World) useOverride(in release.Input) {
+	p := w.plan
+	if p != nil && p.override != nil && slices.ContainsFunc(in.Observed.Revisions, func(r release.Revision) bool { return r.Attempt != nil && r.Attempt.Plan == p.overridden && !r.Pending() }) {
+		p.override, p.overridden = nil, ""
+		w.out.line("override used")
+	}
 }
 
 // setPlan performs lines about approvals.
@@ -103,6 +120,11 @@ func setPlan(w *World, verb string, args arguments) error {
 	if verb == "reject" {
 		w.plan.rejected = w.plan.digest
 		w.plan.rejection = release.RejectionOf(v1alpha1.ReleasePlanSpec{RejectedBy: args.value("by", ""), RejectionReason: args.value("reason", "")})
+		return nil
+	}
+	if verb == "override" {
+		w.plan.override = &release.Override{By: args.value("by", "jane"), Reason: args.value("reason", "incident"), Void: args.value("void", "")}
+		w.plan.overridden = w.plan.digest
 		return nil
 	}
 	w.plan.approved, w.plan.approvedBy = w.plan.digest, args.value("by", "jane")

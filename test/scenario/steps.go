@@ -38,6 +38,7 @@ func (w *World) reconcileOnce(helm helmResult, die string) error {
 		in = s.computePlan(in, compute)
 		d = release.Decide(in)
 	}
+	s.useOverride(in)
 	if err := s.decided(in, d); err != nil {
 		return err
 	}
@@ -128,6 +129,7 @@ func (w *World) input(want release.Desired) release.Input {
 	in := release.Input{Desired: want, Recorded: w.hr.Status, Now: w.now}
 	in.Observed.Running = w.running.observed()
 	in.Observed.Oversized, in.Observed.Accepted, in.Observed.Denied = w.oversized, w.accepted, status.Denied(w.hr.Status)
+	in.Observed.Overridden = w.plan != nil && w.plan.override != nil
 	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
 	return in
 }

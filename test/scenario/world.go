@@ -106,6 +106,9 @@ type plan struct {
 	changes       []v1alpha1.PlanChange
 
 	approved, approvedBy, rejected, rejection string
+	// override is the override that was not used yet; nil if there is none. overridden is its digest.
+	override   *release.Override
+	overridden string
 }
 
 // New returns a world in which the HelmRelease was just created.

@@ -20,7 +20,7 @@ const maxResult = 80
 func History(w io.Writer, all []view.Revision, style Style) error {
 	header := []string{"REVISION", "STATUS", "CHART", "APP", "BY", "AGE", "DURATION", "SOURCE", "RESULT"}
 	if style.Wide {
-		header = append(header, "APPROVED BY")
+		header = append(header, "APPROVED BY", "OVERRIDDEN BY")
 	}
 	t := newTable(style, header...)
 	rows := make([][]cell, 0, len(all))
@@ -41,7 +41,11 @@ func History(w io.Writer, all []view.Revision, style Style) error {
 			{text: or(shorter(result, style))},
 		}
 		if style.Wide {
-			row = append(row, cell{text: or(r.ApprovedBy)})
+			overridden := r.OverriddenBy
+			if r.OverrideReason != "" {
+				overridden += ": " + r.OverrideReason
+			}
+			row = append(row, cell{text: or(r.ApprovedBy)}, cell{text: or(overridden)})
 		}
 		rows = append(rows, row)
 	}

@@ -207,6 +207,7 @@ func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 	})
 	p.countDrift(ctx, rec, started)
 	p.metrics.Reconciliation(rec.decision.Rule)
+	p.metrics.Overridden(release.PlanOf(rec.decision.HelmAction()).OverriddenGates())
 	return nil
 }
 

@@ -72,8 +72,8 @@ func (d *Driver) SetAttempt(version int, a release.Attempt) error {
 		return err
 	}
 	known.kept.attempt = &a
-	if d.options.ApprovedBy != "" {
-		known.kept.approvedBy = d.options.ApprovedBy
+	if decided := decisionsOf(d.options.Plan); decided != nil {
+		known.kept.decided = decided
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) error {
 	rls.Labels = newRevisionLabels(rls, d.options.UID, heldAt)
 	k := preserved{
 		unknownFields: applyMethodField(d.method), created: d.seconds(), attempt: d.newAttempt(rls.Version), source: d.options.SourceRevision,
-		approvedBy: d.options.ApprovedBy, sealed: true, proven: true,
+		decided: decisionsOf(d.options.Plan), sealed: true, proven: true,
 	}
 	if to := d.options.Attempt.RollbackTo; to != 0 {
 		k.source = ""

@@ -55,8 +55,8 @@ type Options struct {
 	// SourceRevision is the revision of the source of new revisions; empty if unknown. A rollback
 	// copies that of its target instead.
 	SourceRevision string
-	// ApprovedBy is who approved the plan of the action; empty if there is none.
-	ApprovedBy string
+	// Plan is the plan of the action, with who approved it or overrode policies for it.
+	Plan release.PlanRef
 	// FailureLabel returns the label of a revision whose action is interrupted or superseded
 	// now, and the empty string for every other failure.
 	FailureLabel func() string

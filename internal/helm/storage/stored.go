@@ -139,8 +139,9 @@ type preserved struct {
 	attempt *release.Attempt
 	// source is the revision of the source in the annotation of the record; empty if there is none.
 	source string
-	// approvedBy is who approved the plan of the action; empty if there was none.
-	approvedBy string
+	// decided are the annotations about who approved the plan of the action, or overrode policies for it;
+	// nil if there are none.
+	decided map[string]string
 	// ended is the time at which the action that made the revision ended; empty if it has not.
 	ended string
 	// sealed is true if the record had a valid seal when it was read, is proven, or was created by this
@@ -154,8 +155,30 @@ func preservedOf(c *content) preserved {
 	return preserved{
 		unknownFields: c.unknown(), created: labels[labelCreated], sealed: c.sealed,
 		attempt: attemptOf(annotations), source: annotations[helmv2.AnnotationSourceRevision],
-		approvedBy: annotations[v1alpha1.AnnotationApprovedBy], ended: annotations[helmv2.AnnotationEnded],
+		decided: decisionsIn(annotations), ended: annotations[helmv2.AnnotationEnded],
 	}
+}
+
+// decisionAnnotations are the annotations of a record about the decisions of users.
+var decisionAnnotations = []string{v1alpha1.AnnotationApprovedBy, v1alpha1.AnnotationOverriddenBy, v1alpha1.AnnotationOverrideReason}
+
+// decisionsIn returns those of the annotations of a record that are about decisions of users; nil if there
+// are none.
+func decisionsIn(annotations map[string]string) map[string]string {
+	var all map[string]string
+	for _, key := range decisionAnnotations {
+		if value := annotations[key]; value != "" {
+			all = withLabel(all, key, value)
+		}
+	}
+	return all
+}
+
+// decisionsOf returns the annotations about the decisions of users about a plan; nil if there are none.
+func decisionsOf(plan release.PlanRef) map[string]string {
+	return decisionsIn(map[string]string{
+		v1alpha1.AnnotationApprovedBy: plan.ApprovedBy, v1alpha1.AnnotationOverriddenBy: plan.OverriddenBy, v1alpha1.AnnotationOverrideReason: plan.OverrideReason,
+	})
 }
 
 // applyMethod returns the apply method, empty if the record has none.
@@ -174,8 +197,8 @@ func (p preserved) annotations() (map[string]string, error) {
 	if p.source != "" {
 		all = withLabel(all, helmv2.AnnotationSourceRevision, p.source)
 	}
-	if p.approvedBy != "" {
-		all = withLabel(all, v1alpha1.AnnotationApprovedBy, p.approvedBy)
+	for key, value := range p.decided {
+		all = withLabel(all, key, value)
 	}
 	if p.ended != "" {
 		all = withLabel(all, helmv2.AnnotationEnded, p.ended)

@@ -147,7 +147,7 @@ func waits() []Row {
 	const progressing = helmv2.ReasonProgressing
 	return []Row{
 		wait(Frozen, "{cause}", "The installed release stays", "The action runs when the policy allows it", helmv2.ReasonFrozen),
-		wait(AwaitingWindow, "{cause}", "The installed release stays", "The action runs when the window opens", helmv2.ReasonAwaitingWindow),
+		wait(AwaitingWindow, "{cause}", "The installed release stays", "The action runs when the window opens, or after 'kubectl pintle override'", helmv2.ReasonAwaitingWindow),
 		wait(AwaitingRollout, "{cause}", "The installed release stays", "The action runs when its turn comes", helmv2.ReasonAwaitingRollout),
 		wait(Baking, "{cause}", "The new revision is installed", "Trouble until {until} is a failure of the install or upgrade", helmv2.ReasonBaking),
 		wait(AwaitingApproval, "{cause}", "The installed release stays",

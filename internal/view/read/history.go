@@ -130,7 +130,10 @@ func (r *Reader) listRecords(ctx context.Context, hr *helmv2.HelmRelease) ([]vie
 	all := make([]view.Record, len(list.Items))
 	for i := range list.Items {
 		item := &list.Items[i]
-		all[i] = view.Record{ApprovedBy: item.Annotations[v1alpha1.AnnotationApprovedBy]}
+		all[i] = view.Record{
+			ApprovedBy:   item.Annotations[v1alpha1.AnnotationApprovedBy],
+			OverriddenBy: item.Annotations[v1alpha1.AnnotationOverriddenBy], OverrideReason: item.Annotations[v1alpha1.AnnotationOverrideReason],
+		}
 		all[i].Version, all[i].Status = versionOf(item), helmv2.ReleaseStatus(item.Labels["status"])
 	}
 	return all, list.Items, nil

@@ -106,7 +106,15 @@ func (p *Planner) Find(ctx context.Context, q Query) (stored *v1alpha1.ReleasePl
 	if !usable(stored) {
 		return stored, nil, nil
 	}
-	return stored, planOf(q, stored, ""), nil
+	found, err = p.withGuard(ctx, stored, planOf(q, stored, ""))
+	return stored, found, err
+}
+
+// Overridden reports whether the plan of a HelmRelease has an override that was not used yet, without a
+// request.
+func (p *Planner) Overridden(hr *helmv2.HelmRelease) bool {
+	plan, err := p.known(hr)
+	return err == nil && release.Overridden(plan)
 }
 
 // Computation computes the plan of an action, and stores its rendered text. Its errors contain no values
@@ -139,7 +147,8 @@ func (p *Planner) Compute(ctx context.Context, q Query, stored *v1alpha1.Release
 	if err != nil {
 		return nil, nil, err
 	}
-	return stored, planOf(q, stored, failed), nil
+	found, err := p.withGuard(ctx, stored, planOf(q, stored, failed))
+	return stored, found, err
 }
 
 // store writes a status that was computed, and returns the ReleasePlan with it.
@@ -154,6 +163,7 @@ func (p *Planner) store(ctx context.Context, q Query, plan *v1alpha1.ReleasePlan
 		// The same plan is not written again.
 		status.Conditions = plan.Status.Conditions
 	}
+	status.Overridden = plan.Status.Overridden
 	if status.LastHandledPlanAt = plan.Status.LastHandledPlanAt; q.Token != "" {
 		status.LastHandledPlanAt = q.Token
 	}
@@ -191,7 +201,7 @@ func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
 	found := &release.Plan{
 		Digest: status.Digest, Action: status.Action, Failed: failed, Summary: release.SummaryOf(status.Summary),
 		Approved: plan.Spec.Approved, ApprovedBy: plan.Spec.ApprovedBy, Rejected: plan.Spec.Rejected,
-		Rejection: release.RejectionOf(plan.Spec),
+		Rejection: release.RejectionOf(plan.Spec), Override: release.OverrideOf(plan),
 	}
 	if approved := q.HR.Annotations[v1alpha1.AnnotationApprove]; approved != "" && !q.HR.DeletionTimestamp.IsZero() && approved == found.Digest {
 		found.Approved = approved
