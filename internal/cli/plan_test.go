@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"testing/synctest"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
@@ -89,6 +91,28 @@ func TestApprove(t *testing.T) {
 	if got := w.plan("billing"); got != (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}) {
 		t.Errorf("after approving again, the plan is %+v", got)
 	}
+}
+
+// TestOverride: an override names the digest, the user, the reason and the time. An approval keeps it.
+func TestOverride(t *testing.T) {
+	w := planWorld(t)
+	w.in = "yes\n"
+	w.golden("override", "override billing -n finance --reason incident")
+	want := v1alpha1.PlanOverride{Digest: "sha256:abcd", By: "alice", Reason: "incident", At: &metav1.Time{Time: time.Date(2026, 1, 2, 15, 0, 0, 0, time.UTC)}}
+	check := func() {
+		t.Helper()
+		if got := w.plan("billing").Override; got == nil || got.Digest != want.Digest || got.By != want.By || got.Reason != want.Reason || !got.At.Equal(want.At) {
+			t.Errorf("the override is %+v", got)
+		}
+	}
+	check()
+	w.in = ""
+	w.run("approve", "billing", "-n", "finance", "--digest", "sha256:abcd")
+	check()
+	w.golden("override-errors", "override billing -n finance", "override billing -n finance --reason incident", "override billing -n finance --reason incident --digest sha256:old",
+		"override refused -n finance --reason incident --yes", "override new -n finance --reason incident", "override missing -n finance --reason incident")
+	w.patch = errors.New("the admission policy denies it")
+	w.golden("override-denied", "override billing -n finance --reason incident --digest sha256:abcd")
 }
 
 // TestApproveErrors: nothing is approved that the user has not seen, or that cannot be applied.

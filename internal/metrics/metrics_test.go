@@ -299,6 +299,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	m.Attempt(release.Outcome{Action: release.Install{}, Diagnosis: &release.Diagnosis{Code: "OOMKilled"}})
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
+	m.Overridden([]string{"Frozen"})
 	m.Operation("engine", "phase", "reason", 1, 1)
 	m.Downloaded(0, 0, nil)
 	at := time.Unix(1, 0)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/policy"
@@ -102,6 +104,99 @@ func TestComputePlan(t *testing.T) {
 		in.Observed.Plan = &Plan{Digest: "sha256:1", Needs: "a policy demands it"}
 		if d := Decide(in); tc.then != "" && d.Rule != tc.then {
 			t.Errorf("%s, with the plan: %+v, want %s", name, d, tc.then)
+		}
+	}
+}
+
+// TestOverride: an override passes freezes and closed windows, and nothing else. It must be in force and of
+// a plan that can be carried out. It is not used where nothing holds.
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	frozen := func(in *Input) {
+		in.Desired.Demands.Freezes = []policy.Freeze{{Policy: "ReleasePolicy/p", Why: "incident"}}
+	}
+	closed := func(in *Input) {
+		in.Desired.Demands.Windowed = true
+		in.Desired.Demands.Closures = []policy.Closure{{Policy: "ReleasePolicy/p", Opens: time.Unix(1000, 0)}}
+	}
+	both := func(in *Input) { frozen(in); closed(in) }
+	approval := func(in *Input) {
+		frozen(in)
+		in.Desired.Demands.Approvals = []policy.Approval{{Policy: "ReleasePolicy/p", Of: v1alpha1.ApprovalAlways}}
+	}
+	valid := &Override{By: "jane", Reason: "incident"}
+	for name, tc := range map[string]struct {
+		demand func(*Input)
+		plan   Plan
+		rule   Rule
+		passed string
+	}{
+		"Frozen":       {frozen, Plan{Override: valid}, RuleOutOfSync, "Frozen"},
+		"Closed":       {closed, Plan{Override: valid}, RuleOutOfSync, "AwaitingWindow"},
+		"Both":         {both, Plan{Override: valid}, RuleOutOfSync, "Frozen, AwaitingWindow"},
+		"Open":         {func(in *Input) { in.Desired.Demands.Windowed = true }, Plan{Override: valid}, RuleOutOfSync, ""},
+		"None":         {func(*Input) {}, Plan{Override: valid}, RuleOutOfSync, ""},
+		"Void":         {both, Plan{Override: &Override{By: "jane", Void: "it is for another plan"}}, RuleFrozen, ""},
+		"Used":         {frozen, Plan{}, RuleFrozen, ""},
+		"Failed":       {frozen, Plan{Failed: "down", Override: valid}, RuleFrozen, ""},
+		"Refused":      {closed, Plan{Refused: "Service/web", Override: valid}, RuleAwaitingWindow, ""},
+		"Rejected":     {frozen, Plan{Rejected: "sha256:1", Override: valid}, RuleFrozen, ""},
+		"ClosedReject": {closed, Plan{Rejected: "sha256:1", Override: valid}, RuleAwaitingApproval, ""},
+		"Unapproved":   {approval, Plan{Needs: "all changes", Override: valid}, RuleAwaitingApproval, ""},
+		"Approved":     {approval, Plan{Needs: "all changes", Approved: "sha256:1", Override: valid}, RuleOutOfSync, "Frozen"},
+		"Denied":       {approval, Plan{Denied: "denied", Approved: "sha256:1", Override: valid}, RuleAwaitingApproval, ""},
+		"Unavailable":  {func(in *Input) { frozen(in); in.Desired.Demands.Unavailable = "forbidden" }, Plan{Override: valid}, RulePolicyUnavailable, ""},
+		"ChartRefused": {func(in *Input) { frozen(in); in.Desired.Demands.Refusal = &policy.Refusal{} }, Plan{Override: valid}, RulePolicyRefused, ""},
+		"Suspended":    {func(in *Input) { frozen(in); in.Desired.Suspension.Active = true }, Plan{Override: valid}, RuleSuspended, ""},
+	} {
+		in := outOfSyncInput()
+		tc.demand(&in)
+		if tc.plan.Failed == "" {
+			tc.plan.Digest = "sha256:1"
+		}
+		in.Observed.Plan, in.Observed.Overridden = &tc.plan, tc.plan.Override != nil
+		d := Decide(in)
+		var ref PlanRef
+		if a := d.HelmAction(); a != nil {
+			ref = PlanOf(a)
+		}
+		if d.Rule != tc.rule || ref.Overrode != tc.passed || tc.passed != "" && (ref.Digest != "sha256:1" || ref.OverriddenBy != "jane" || ref.OverrideReason != "incident") {
+			t.Errorf("%s: %+v, want %s passing %q", name, d, tc.rule, tc.passed)
+		}
+	}
+	// The plan of a frozen release is read only if it has an override.
+	in := outOfSyncInput()
+	frozen(&in)
+	if planned := PlannedAction(in); planned != nil {
+		t.Errorf("without an override, the plan of %+v is read", planned)
+	}
+	if in.Observed.Overridden = true; PlannedAction(in) == nil {
+		t.Error("with an override, no plan is read")
+	}
+}
+
+// TestOverrideOf: an override counts for the digest of its plan, and once.
+func TestOverrideOf(t *testing.T) {
+	t.Parallel()
+	at := func(second int64) *metav1.Time { return &metav1.Time{Time: time.Unix(second, 0)} }
+	written := v1alpha1.PlanOverride{Digest: "sha256:1", By: "jane", Reason: "two\nlines", At: at(1)}
+	for name, tc := range map[string]struct {
+		digest string
+		used   *v1alpha1.PlanOverride
+		edit   func(*v1alpha1.PlanOverride)
+		want   *Override
+	}{
+		"New":     {"sha256:1", nil, func(*v1alpha1.PlanOverride) {}, &Override{By: "jane", Reason: "two lines"}},
+		"Other":   {"sha256:2", nil, func(*v1alpha1.PlanOverride) {}, &Override{By: "jane", Reason: "two lines", Void: "it is for another plan"}},
+		"Unnamed": {"sha256:1", nil, func(o *v1alpha1.PlanOverride) { o.By = " " }, &Override{Reason: "two lines", Void: "it names no user"}},
+		"Used":    {"sha256:1", &written, func(*v1alpha1.PlanOverride) {}, nil},
+		"Again":   {"sha256:1", &written, func(o *v1alpha1.PlanOverride) { o.At = at(2) }, &Override{By: "jane", Reason: "two lines"}},
+	} {
+		o := written
+		tc.edit(&o)
+		plan := &v1alpha1.ReleasePlan{Spec: v1alpha1.ReleasePlanSpec{Override: &o}, Status: v1alpha1.ReleasePlanStatus{Digest: tc.digest, Overridden: tc.used}}
+		if got := OverrideOf(plan); (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
 }

@@ -59,6 +59,12 @@ func TestExplainShowsConditions(t *testing.T) {
 		"awaits approval": {func(hr *helmv2.HelmRelease) {
 			hr.Status.Conditions = []metav1.Condition{said(helmv2.ConditionReady, "Unknown", helmv2.ReasonAwaitingApproval, "awaits approval")}
 		}, "awaits approval", []string{"kubectl pintle plan " + web, "kubectl pintle approve " + web}},
+		"awaits a window": {func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{said(helmv2.ConditionReady, "Unknown", helmv2.ReasonAwaitingWindow, "closed")}
+		}, "closed", []string{"kubectl pintle plan " + web, "kubectl pintle override " + web + " --reason '...'"}},
+		"frozen": {func(hr *helmv2.HelmRelease) {
+			hr.Status.Conditions = []metav1.Condition{said(helmv2.ConditionReady, "Unknown", helmv2.ReasonFrozen, "frozen")}
+		}, "frozen", []string{"kubectl pintle plan " + web + " --request", "kubectl pintle override " + web + " --reason '...'"}},
 		"suspended": {func(hr *helmv2.HelmRelease) {
 			hr.Spec.Suspend = true
 			hr.Status.Conditions = []metav1.Condition{failed, said(helmv2.ConditionSuspended, "True", "Suspended", "suspended by a user")}

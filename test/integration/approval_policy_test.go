@@ -28,29 +28,48 @@ import (
 	viewrequest "github.com/pintle-dev/pintle/internal/view/request"
 )
 
-// installApprovalPolicy installs the admission policy that is shipped, and waits until the API server
-// applies it.
-func (w *world) installApprovalPolicy() {
+// admissionPolicies returns the admission policies that are shipped, each with its binding: for approvals,
+// and for overrides.
+func (w *world) admissionPolicies() (approvals, overrides []client.Object) {
 	w.t.Helper()
 	raw, err := os.ReadFile("../../config/policy/approval.yaml")
 	w.must(err)
 	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096)
-	for _, object := range []client.Object{&admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}} {
-		w.must(documents.Decode(object))
-		w.must(client.IgnoreAlreadyExists(suite.client.Create(w.t.Context(), object)))
+	pair := func() []client.Object {
+		objects := []client.Object{&admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}}
+		for _, object := range objects {
+			w.must(documents.Decode(object))
+		}
+		return objects
 	}
+	approvals, overrides = pair(), pair()
 	if err := documents.Decode(&metav1.PartialObjectMetadata{}); !errors.Is(err, io.EOF) {
 		w.t.Fatalf("the file has more documents: %v", err)
 	}
+	return approvals, overrides
+}
+
+// installAdmission installs an admission policy, and waits until the API server refuses a plan.
+func (w *world) installAdmission(objects []client.Object, refused v1alpha1.ReleasePlanSpec, text string) {
+	w.t.Helper()
+	for _, object := range objects {
+		w.must(client.IgnoreAlreadyExists(suite.client.Create(w.t.Context(), object)))
+	}
 	untilTrue(w, "the API server to apply the policy", func() bool {
-		probe := &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
-		probe.Spec.Approved, probe.Spec.ApprovedBy = "sha256:0", "another"
+		probe := &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}, Spec: refused}
 		err := suite.client.Create(w.t.Context(), probe, client.DryRunAll)
 		if err != nil {
-			w.refuses(err, "spec.approvedBy must be")
+			w.refuses(err, text)
 		}
 		return err != nil
 	})
+}
+
+// installApprovalPolicy installs the admission policy for approvals.
+func (w *world) installApprovalPolicy() {
+	w.t.Helper()
+	approvals, _ := w.admissionPolicies()
+	w.installAdmission(approvals, v1alpha1.ReleasePlanSpec{Approved: "sha256:0", ApprovedBy: "another"}, "spec.approvedBy must be")
 }
 
 // refuses checks that the API server has refused a request with a text.

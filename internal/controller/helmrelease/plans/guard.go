@@ -57,14 +57,14 @@ func Unguarded(plan *v1alpha1.ReleasePlan, policy *admissionregistrationv1.Valid
 		return of("ValidatingAdmissionPolicy %s or its binding is being deleted")
 	case p.FailurePolicy != nil && *p.FailurePolicy != admissionregistrationv1.Fail:
 		return of("ValidatingAdmissionPolicy %s does not deny on failure")
-	case len(p.MatchConditions) > 0 || len(p.Validations) == 0 || !matchesAll(p.MatchConstraints):
+	case len(p.MatchConditions) > 0 || p.ParamKind != nil || len(p.Validations) == 0 || !matchesAll(p.MatchConstraints):
 		return of("ValidatingAdmissionPolicy %s is not the one of this version")
 	case b.PolicyName != v1alpha1.OverridePolicy || !slices.Contains(b.ValidationActions, admissionregistrationv1.Deny):
 		return of("ValidatingAdmissionPolicyBinding %s does not deny")
 	case b.MatchResources != nil || b.ParamRef != nil:
 		return of("ValidatingAdmissionPolicyBinding %s does not cover all namespaces")
 	case plan.CreationTimestamp.Sub(policy.CreationTimestamp.Time) < enforcedAfter || plan.CreationTimestamp.Sub(binding.CreationTimestamp.Time) < enforcedAfter:
-		return of("the ReleasePlan is not younger than ValidatingAdmissionPolicy %s or its binding: delete the ReleasePlan, and override the new one")
+		return of("the ReleasePlan is not younger than ValidatingAdmissionPolicy %s or its binding: delete the ReleasePlan, and override a new one")
 	}
 	return ""
 }

@@ -1,0 +1,132 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// guard returns the admission policy and its binding, created at a time.
+func guard(at time.Time) (*admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
+	named := metav1.ObjectMeta{Name: v1alpha1.OverridePolicy, CreationTimestamp: metav1.Time{Time: at}}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: named, Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy:    new(admissionregistrationv1.Fail),
+		MatchConstraints: &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{}},
+		Validations:      []admissionregistrationv1.Validation{{Expression: "true"}},
+	}}
+	return policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: named, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: v1alpha1.OverridePolicy, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+	}}
+}
+
+// TestUnguarded: each way in which users may have written an override without the verb makes it void.
+func TestUnguarded(t *testing.T) {
+	type (
+		policy  = admissionregistrationv1.ValidatingAdmissionPolicy
+		binding = admissionregistrationv1.ValidatingAdmissionPolicyBinding
+	)
+	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	some := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	later := func(d time.Duration) metav1.Time { return metav1.Time{Time: created.Add(d)} }
+	for name, tc := range map[string]struct {
+		edit func(*policy, *binding)
+		want string
+	}{
+		"Guarded":      {func(*policy, *binding) {}, ""},
+		"DefaultFails": {func(p *policy, _ *binding) { p.Spec.FailurePolicy = nil }, ""},
+		"Ignores":      {func(p *policy, _ *binding) { p.Spec.FailurePolicy = new(admissionregistrationv1.Ignore) }, "does not deny on failure"},
+		"Conditions": {func(p *policy, _ *binding) {
+			p.Spec.MatchConditions = make([]admissionregistrationv1.MatchCondition, 1)
+		}, "is not the one"},
+		"Parameters":     {func(p *policy, _ *binding) { p.Spec.ParamKind = &admissionregistrationv1.ParamKind{} }, "is not the one"},
+		"NoValidations":  {func(p *policy, _ *binding) { p.Spec.Validations = nil }, "is not the one"},
+		"SomeNamespaces": {func(p *policy, _ *binding) { p.Spec.MatchConstraints.NamespaceSelector = some }, "is not the one"},
+		"SomeObjects":    {func(p *policy, _ *binding) { p.Spec.MatchConstraints.ObjectSelector = some }, "is not the one"},
+		"Audits": {func(_ *policy, b *binding) {
+			b.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Audit}
+		}, "does not deny"},
+		"OtherPolicy":     {func(_ *policy, b *binding) { b.Spec.PolicyName = "other" }, "does not deny"},
+		"BoundToSome":     {func(_ *policy, b *binding) { b.Spec.MatchResources = &admissionregistrationv1.MatchResources{} }, "all namespaces"},
+		"Deleted":         {func(_ *policy, b *binding) { b.DeletionTimestamp = &metav1.Time{Time: created} }, "being deleted"},
+		"YoungerPolicy":   {func(p *policy, _ *binding) { p.CreationTimestamp = later(time.Hour) }, "not younger"},
+		"YoungerBinding":  {func(_ *policy, b *binding) { b.CreationTimestamp = later(time.Hour) }, "not younger"},
+		"NotEnforcedSoon": {func(p *policy, _ *binding) { p.CreationTimestamp = later(-enforcedAfter + time.Second) }, "not younger"},
+		"EnforcedLongAgo": {func(p *policy, _ *binding) { p.CreationTimestamp = later(-time.Hour) }, ""},
+	} {
+		p, b := guard(created.Add(-enforcedAfter))
+		tc.edit(p, b)
+		got := Unguarded(&v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Time{Time: created}}}, p, b)
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestOverride: an override has an effect only with its admission policy, until a revision was made of the
+// plan. Only an override that would have an effect causes reads.
+func TestOverride(t *testing.T) {
+	w := newWorld(t)
+	first := w.must()
+	w.expect("an override", first.Override == nil && !w.Overridden(w.hr), true)
+	void := func() string {
+		t.Helper()
+		found := w.must()
+		if found.Override == nil {
+			return "used"
+		}
+		return found.Override.Void
+	}
+	write := func(digest, reason string) {
+		w.edit(func(p *v1alpha1.ReleasePlan) {
+			p.Spec.Override = &v1alpha1.PlanOverride{Digest: digest, By: "jane", Reason: reason}
+		})
+	}
+	write(first.Digest, "incident")
+	w.expect("the override is known", w.Overridden(w.hr), true)
+	w.expect("void without a policy", strings.HasSuffix(void(), "is not installed"), true)
+	// The fake API server sets no time of creation.
+	policy, binding := guard(time.Time{}.Add(-time.Hour))
+	for _, object := range []interface {
+		SetCreationTimestamp(metav1.Time)
+	}{policy, binding} {
+		object.SetCreationTimestamp(metav1.Time{Time: w.stored().CreationTimestamp.Add(-time.Hour)})
+	}
+	if err := w.Client.Create(t.Context(), policy); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("void without a binding", strings.HasSuffix(void(), "is not installed"), true)
+	if err := w.Client.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("void", void(), "")
+	write("sha256:other", "incident")
+	w.expect("void", void(), "it is for another plan")
+	write(first.Digest, "incident")
+
+	failed := []release.Revision{{Version: 2, Status: helmv2.StatusFailed, Plan: first.Digest}}
+	before := w.in.Observed.Revisions
+	w.in.Observed.Revisions = append(failed, before...)
+	w.follow(release.Decision{State: release.StateFailed, Action: release.Uninstall{Remediation: true}})
+	w.in.Observed.Revisions = before
+	w.expect("the digest of the plan", w.must().Digest, first.Digest)
+	w.expect("the override after a failure", void(), "used")
+	w.expect("the override is known", w.Overridden(w.hr), false)
+	w.edit(func(p *v1alpha1.ReleasePlan) { p.Spec.Approved = first.Digest })
+	w.expect("the override after an approval", void(), "used")
+	w.in.Desired.ConfigDigest = "sha256:other"
+	w.must()
+	w.expect("the override of a newer plan", void(), "used")
+	w.in.Desired.ConfigDigest = ""
+	write(w.must().Digest, "again")
+	w.expect("another override", void(), "")
+}
