@@ -17,11 +17,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/leader"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -99,11 +101,9 @@ var discovery = map[string]string{
 		{"name":"jobs","namespaced":true,"kind":"Job"}]`,
 }
 
-// TestWritesOfProcess: no client of a process that only observes sends a write, and only that of the
-// manager sends its report. No client of a replica without the lease sends a write.
-func TestWritesOfProcess(t *testing.T) {
-	const object, report = "/api/v1/namespaces/n/secrets/s", "/api/v1/namespaces/n/events"
-	var sent atomic.Int64
+// startServer starts an API server that counts requests other than discovery.
+func startServer(t *testing.T, sent *atomic.Int64) *httptest.Server {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		version, discovers := discovery[r.URL.Path]
@@ -114,6 +114,15 @@ func TestWritesOfProcess(t *testing.T) {
 		_, _ = io.WriteString(w, `{"apiVersion":`+version+`}`)
 	}))
 	t.Cleanup(server.Close)
+	return server
+}
+
+// TestWritesOfProcess: no client of a process that only observes sends a write, and only that of the
+// manager sends its report. No client of a replica without the lease sends a write.
+func TestWritesOfProcess(t *testing.T) {
+	const object, report = "/api/v1/namespaces/n/secrets/s", "/api/v1/namespaces/n/events"
+	var sent atomic.Int64
+	server := startServer(t, &sent)
 	observes := []string{"--observe", "--enable-leader-election"}
 	for name, tc := range map[string]struct {
 		args    []string
@@ -151,6 +160,39 @@ func TestWritesOfProcess(t *testing.T) {
 			}
 			if got := strings.Join(passed, " "); got != tc.want {
 				t.Errorf("sent by %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// unanswered is a transport whose requests get no answer.
+type unanswered struct{}
+
+func (unanswered) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, context.Cause(req.Context())
+}
+
+// TestUnansweredWrites: each client of a process ends a write that gets no answer.
+func TestUnansweredWrites(t *testing.T) {
+	for name, config := range clientsOf(t, startServer(t, &atomic.Int64{}).URL) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			transport, err := rest.HTTPWrappersForConfig(config, unanswered{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req, err := http.NewRequestWithContext(ctx, http.MethodPatch, config.Host+"/api/v1/namespaces/n/secrets/s", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := transport.RoundTrip(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if ctx.Err() != nil || !apiretry.IsTransient(err) {
+				t.Errorf("%s: %v", name, err)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/options"
@@ -22,7 +23,10 @@ import (
 // newManager returns a manager without controllers. Its clients write only while this replica
 // leads.
 func newManager(config *rest.Config, e *election, o *options.Options) (ctrl.Manager, error) {
-	mgr, err := ctrl.NewManager(e.restrict(withoutRateLimit(config)), e.options(managerOptions(o)))
+	config = rest.CopyConfig(withoutRateLimit(config))
+	// Inside of the transport that waits for the lease, which may take longer.
+	config.Wrap(apiretry.Deadline)
+	mgr, err := ctrl.NewManager(e.restrict(config), e.options(managerOptions(o)))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,9 @@ func Unlimited(ctx context.Context) context.Context {
 }
 
 // Deadline returns a transport that ends reads and dry runs with a context of Within at their
-// deadline. Their error is a SlowError.
+// deadline. Their error is a SlowError. Each write ends after tryTimeout, with a transient error: it
+// may have been carried out, so the next reconciliation must read before it writes again. Watches and
+// other streams have no limit.
 func Deadline(next http.RoundTripper) http.RoundTripper { return &deadline{next: next} }
 
 type deadline struct{ next http.RoundTripper }
@@ -40,24 +42,37 @@ func (t *deadline) WrappedRoundTripper() http.RoundTripper { return t.next }
 // RoundTrip implements http.RoundTripper.
 func (t *deadline) RoundTrip(req *http.Request) (*http.Response, error) {
 	limit, _ := req.Context().Value(withinKey{}).(context.Context)
-	if limit == nil || !reads(req) {
+	if streams(req) || reads(req) && limit == nil {
 		return t.next.RoundTrip(req)
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	stop := context.AfterFunc(limit, func() {
-		if errors.Is(limit.Err(), context.DeadlineExceeded) {
-			cancel(&SlowError{Server: req.URL.Host, Total: true})
-		}
-	})
+	var stop func() bool
+	if reads(req) {
+		stop = context.AfterFunc(limit, func() {
+			if errors.Is(limit.Err(), context.DeadlineExceeded) {
+				cancel(&SlowError{Server: req.URL.Host, Total: true})
+			}
+		})
+	} else {
+		stop = time.AfterFunc(tryTimeout, func() { cancel(errSilent) }).Stop
+	}
 	body := &boundedBody{ctx: ctx, end: func() { stop(); cancel(context.Canceled) }}
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		err = explainSlow(ctx, err)
+		err = explainEnd(ctx, err)
 		body.end()
 		return nil, err
 	}
 	body.ReadCloser, resp.Body = resp.Body, body
 	return resp, nil
+}
+
+// explainEnd returns why Deadline has ended a request, and err if it has not.
+func explainEnd(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return &lostError{errSilent}
+	}
+	return explainSlow(ctx, err)
 }
 
 // boundedBody is the body of an answer with a deadline.
@@ -72,7 +87,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns io.EOF unwrapped
-		err = explainSlow(b.ctx, err)
+		err = explainEnd(b.ctx, err)
 	}
 	return n, err
 }

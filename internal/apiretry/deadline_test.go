@@ -25,8 +25,7 @@ type endless struct{ ctx context.Context }
 func (b endless) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, b.ctx.Err() }
 func (endless) Close() error               { return nil }
 
-// TestDeadline: all reads and dry runs of a context end at its deadline. Writes, watches and actions
-// do not.
+// TestDeadline: all reads and dry runs of a context end at its deadline. Watches and actions do not.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -36,7 +35,6 @@ func TestDeadline(t *testing.T) {
 	}{
 		{name: "read", method: http.MethodGet, want: true},
 		{name: "dry run", method: http.MethodPatch, query: "?dryRun=All", want: true},
-		{name: "write", method: http.MethodPatch},
 		{name: "watch", method: http.MethodGet, query: "?watch=true"},
 		{name: "action", method: http.MethodGet, edit: Unlimited},
 	} {
@@ -71,6 +69,59 @@ func TestDeadline(t *testing.T) {
 					t.Errorf("%s: got %v", tc.name, err)
 				}
 				if took := time.Since(begun); tc.want != (took == time.Minute) {
+					t.Errorf("%s: it took %s", tc.name, took)
+				}
+			})
+		}
+	}
+}
+
+// TestDeadlineOfWrites: a write without an answer, or with half of one, ends after 75 seconds, also
+// outside of a reconciliation. It may have been carried out: its error is transient, so that it is
+// tried again after a read. Streams do not end.
+func TestDeadlineOfWrites(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, method, query string
+		header              http.Header
+		want                bool
+	}{
+		{name: "create", method: http.MethodPost, want: true},
+		{name: "update", method: http.MethodPut, want: true},
+		{name: "patch", method: http.MethodPatch, want: true},
+		{name: "delete", method: http.MethodDelete, want: true},
+		{name: "read", method: http.MethodGet},
+		{name: "watch", method: http.MethodGet, query: "?watch=true"},
+		{name: "log", method: http.MethodGet, query: "?follow=true"},
+		{name: "upgrade", method: http.MethodPost, header: http.Header{"Upgrade": {"websocket"}}},
+	} {
+		for _, begins := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				req, err := http.NewRequestWithContext(ctx, tc.method, "https://far/api/v1/secrets"+tc.query, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tc.header != nil {
+					req.Header = tc.header
+				}
+				resp, err := (&http.Client{Transport: Deadline(roundTrip(func(req *http.Request) (*http.Response, error) {
+					if begins {
+						return &http.Response{Body: endless{req.Context()}}, nil
+					}
+					<-req.Context().Done()
+					return nil, req.Context().Err()
+				}))}).Do(req)
+				if begins {
+					_, err = io.ReadAll(resp.Body)
+					defer resp.Body.Close() //nolint:errcheck // it cannot fail
+				}
+				if errors.Is(err, errSilent) != tc.want || tc.want && (!IsTransient(err) || OutageOf(err) != nil) {
+					t.Errorf("%s: got %v", tc.name, err)
+				}
+				if took := time.Since(begun); tc.want != (took == tryTimeout) {
 					t.Errorf("%s: it took %s", tc.name, took)
 				}
 			})

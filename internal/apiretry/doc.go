@@ -14,7 +14,7 @@
 //	limit.go      limits the size of answers, and follows no redirects
 //	create.go     recognizes the object that an earlier attempt has created
 //	request.go    one request and its repetitions: back-off
-//	deadline.go   ends the reads of a reconciliation at its deadline
+//	deadline.go   ends the reads of a reconciliation at its deadline, and writes without an answer
 //	pace.go       ends reads of servers that answer too slowly
 //	retrier.go    the budget of one action: outages, the slot of the action
 //	faults.go     which servers could not be reached, and whether they answer again

@@ -153,7 +153,7 @@ func (a *causes) noAnswers(server *busyServer) {
 	before := a.until(func(m harness.Metrics) bool { return m.Sum(running, `controller="helmrelease"`) == 0 })
 	server.silent.Store(true)
 	a.fickleReleases("queued", 20, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
-	// Nothing ends a write, so the reconciliation would also run for ten minutes.
+	// A write ends after 75 seconds. The alert is played as if other requests went on to hang.
 	now := a.until(func(m harness.Metrics) bool { return m.Sum(running, `controller="helmrelease"`) > 10 })
 	a.played("PintleReconciliationHangs", "", 11*time.Minute, before, now)
 	server.silent.Store(false)
