@@ -266,12 +266,36 @@ func takeBack(c *cattlev1.HelmChart) {
 	c.Annotations[cattlev1.AnnotationManagedBy] = cattlev1.ManagedBy
 }
 
+// deletionJob creates the Job with which k3s' controller uninstalls a HelmChart.
+func (w *world) deletionJob(c *cattlev1.HelmChart) *batchv1.Job {
+	w.t.Helper()
+	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{{Name: "helm", Image: "klipper-helm"}}}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "helm-delete-" + c.Name}, Spec: batchv1.JobSpec{Template: pod}}
+	job.OwnerReferences = []metav1.OwnerReference{{APIVersion: cattlev1.GroupVersion.String(), Kind: cattlev1.HelmChartKind, Name: c.Name, UID: c.UID}}
+	w.must(suite.client.Create(w.t.Context(), job))
+	return job
+}
+
+// finish completes a Job.
+func (w *world) finish(job *batchv1.Job) {
+	w.t.Helper()
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	job.Status.StartTime, job.Status.CompletionTime = &now, &now
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	}
+	w.must(suite.client.Status().Update(w.t.Context(), job))
+}
+
 // TestK3sFlipWhileDeleted: the annotation of a HelmChart that is being deleted becomes ours. Its release
-// is uninstalled once: by the Job of k3s' controller if there is one, otherwise by the HelmRelease.
+// is uninstalled once: by the Job of k3s' controller if there is one, otherwise by the HelmRelease. A
+// Job of an earlier HelmChart of that name does not count.
 func TestK3sFlipWhileDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.editChart(w.deletedK3s("web"), takeBack)
+	web := w.deletedK3s("web")
+	w.finish(w.deletionJob(&cattlev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "earlier"}}))
+	w.editChart(web, takeBack)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}
 	awaitGone(w, &cattlev1.HelmChart{ObjectMeta: hr.ObjectMeta})
 	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
@@ -283,16 +307,9 @@ func TestK3sFlipWhileDeleted(t *testing.T) {
 	}
 
 	c := w.deletedK3s("job")
-	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{{Name: "helm", Image: "klipper-helm"}}}}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "helm-delete-job"}, Spec: batchv1.JobSpec{Template: pod}}
-	w.must(suite.client.Create(t.Context(), job))
+	job := w.deletionJob(c)
 	w.editChart(c, takeBack)
-	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	job.Status.StartTime, job.Status.CompletionTime = &now, &now
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
-		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
-	}
-	w.must(suite.client.Status().Update(t.Context(), job))
+	w.finish(job)
 	awaitGone(w, c)
 	err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(c), &helmv2.HelmRelease{})
 	if records := w.stored("job"); !apierrors.IsNotFound(err) || len(records) != 1 {

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -107,10 +106,7 @@ func (r *Reconciler) dropFinalizer(ctx context.Context, c *cattlev1.HelmChart) e
 func (r *Reconciler) keepAccount(ctx context.Context, c *cattlev1.HelmChart, made *helmv2.HelmRelease) error {
 	account := &corev1.ServiceAccount{}
 	found, err := r.read(ctx, c, helmchart.ServiceAccountName(c), account)
-	owns := func(uid types.UID) bool {
-		return slices.ContainsFunc(account.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == uid })
-	}
-	if err != nil || !found || !owns(c.UID) || owns(made.UID) {
+	if err != nil || !found || !owned(account, c) || owned(account, made) {
 		return err
 	}
 	kept := account.DeepCopy()
@@ -118,6 +114,11 @@ func (r *Reconciler) keepAccount(ctx context.Context, c *cattlev1.HelmChart, mad
 		APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: made.Name, UID: made.UID,
 	})
 	return r.client.Patch(ctx, kept, client.MergeFromWithOptions(account, client.MergeFromWithOptimisticLock{}), fieldOwner)
+}
+
+// owned reports whether an object has an owner.
+func owned(object, owner metav1.Object) bool {
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.GetUID() })
 }
 
 // hasFinalizer reports whether k3s' controller has left its finalizer.
@@ -140,13 +141,21 @@ func replaced(c *cattlev1.HelmChart, made *helmv2.HelmRelease, refused bool) boo
 
 // uninstalls returns whether the Job exists with which k3s' controller uninstalls a HelmChart, and
 // whether it has finished. The Job goes on even if the annotation names Pintle since.
+//
+// k3s' controller makes the HelmChart an owner of the Job. Another Job of that name does not count,
+// such as one of an earlier HelmChart. A user can forge the owner, and a forged Job keeps the release
+// installed. That gives no rights: a user that may create Jobs in this namespace can run
+// Pods as the ServiceAccount of the release, and do more to it.
 func (r *Reconciler) uninstalls(ctx context.Context, c *cattlev1.HelmChart) (exists, finished bool, err error) {
 	job := &batchv1.Job{}
 	exists, err = r.read(ctx, c, "helm-delete-"+c.Name, job)
+	if err != nil || !exists || !owned(job, c) {
+		return false, false, err
+	}
 	finished = slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
 	})
-	return exists, finished, err
+	return true, finished, nil
 }
 
 // handedOver is the value of the annotation that keeps the release of a HelmRelease when the HelmChart
