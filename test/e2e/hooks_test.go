@@ -118,7 +118,7 @@ func TestHookEvents(t *testing.T) {
 	})
 	w.Source("events", env.Registry.Address, "events", fixture.Newest())
 	hooks := &createdHooks{world: w, seen: map[types.UID]bool{}}
-	w.watchJobs(hooks.saw)
+	w.watchJobs(w.Namespace, hooks.saw)
 	hr := w.Draft("play", fixture.ChartRef(helmv2.KindOCIRepository, "events"), values{"n": 1})
 	hr.Spec.Test = &helmv2.Test{Enable: true}
 	hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: ptr(true)}}

@@ -16,6 +16,7 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -322,27 +323,27 @@ type createdJobs struct {
 	made, ran map[string]map[string]bool
 }
 
-// countJobs watches until the test ends.
-func (w world) countJobs() *createdJobs {
+// countJobs watches a namespace until the test ends.
+func (w world) countJobs(namespace string) *createdJobs {
 	w.Helper()
 	c := &createdJobs{made: map[string]map[string]bool{}, ran: map[string]map[string]bool{}}
-	w.watchJobs(c.saw, client.HasLabels{opsv1alpha1.LabelOperation})
+	w.watchJobs(namespace, c.saw, client.HasLabels{opsv1alpha1.LabelOperation})
 	return c
 }
 
-// watchJobs calls saw with each state of all Jobs until the test ends, one call at a time. No Job
-// is missed.
-func (w world) watchJobs(saw func(*batchv1.Job), selectors ...client.ListOption) {
+// watchJobs calls saw with each state of all Jobs of a namespace until the test ends, one call at a
+// time. No Job is missed.
+func (w world) watchJobs(namespace string, saw func(*batchv1.Job), selectors ...client.ListOption) {
 	w.Helper()
 	var list batchv1.JobList
-	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace)))
+	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(namespace)))
 	version, ended := list.ResourceVersion, make(chan struct{})
 	go func() {
 		defer close(ended)
 		// A watch ends with the time that any request may take.
 		for w.Context().Err() == nil {
 			options := append([]client.ListOption{
-				client.InNamespace(w.Namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}},
+				client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}},
 			}, selectors...)
 			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, options...)
 			if err != nil {
@@ -379,16 +380,29 @@ func (c *createdJobs) of(op *opsv1alpha1.Operation) (made, ran int) {
 }
 
 // TestOperationSurvivesKill: after a kill in any part of an Operation's duration, exactly one Job
-// has run, and its result is recorded.
+// has run at the place of the release, its result is recorded, and nothing is left after the
+// Operation is deleted.
 func TestOperationSurvivesKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
 	operationsThere(t)
 	moments := killMoments(t)
-	w := newWorld(t)
-	hr := w.nextcloud()
-	jobs := w.countJobs()
+	for name, layout := range operationLayouts() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			hr := w.nextcloud(func(spec *helmv2.HelmReleaseSpec) { layout(w, spec) })
+			w.survivesKills(hr, moments)
+		})
+	}
+}
+
+// survivesKills kills the controller at moments of Operations, each a part of its duration.
+func (w world) survivesKills(hr *helmv2.HelmRelease, moments []float64) {
+	w.Helper()
+	// An Operation beside its Job is finished with it. Any other keeps its finalizer until it is deleted.
+	beside := hr.GetReleaseNamespace() == w.Namespace
+	jobs := w.countJobs(hr.GetReleaseNamespace())
 
 	// The duration without a kill. A simulated node does not serve logs, so the Operation ends by
 	// waiting for them. That part is excluded.
@@ -403,7 +417,7 @@ func TestOperationSurvivesKill(t *testing.T) {
 				at += waited
 			}
 			time.Sleep(at)
-			w.Must(env.Controller.Kill(t.Context()))
+			w.Must(env.Controller.Kill(w.Context()))
 			w.Get(op.Name, op)
 			hit = string(op.Status.Phase)
 			w.Must(env.Controller.Start())
@@ -418,18 +432,30 @@ func TestOperationSurvivesKill(t *testing.T) {
 		if i == 0 {
 			waited = time.Since(began) - ended
 		}
-		w.UntilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
+		w.UntilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool {
+			return !beside && op.Status.Outputs.CompletionTime != nil || len(op.Finalizers) == 0
+		})
 		if i == 0 {
 			undisturbed = time.Since(began)
 		}
 		m, r := jobs.of(op)
 		if m != 1 || r != 1 || len(op.Status.Outputs.Jobs) != 1 {
-			t.Errorf("kill %d: %d Jobs were made, %d ran, and recorded are %+v", i, m, r, op.Status.Outputs.Jobs)
+			w.Errorf("kill %d: %d Jobs were made, %d ran, and recorded are %+v", i, m, r, op.Status.Outputs.Jobs)
 		}
-		t.Logf("kill %2d hit phase %q; done after %.1fs", i, hit, time.Since(began).Seconds())
+		w.Must(env.Client.Delete(w.Context(), op))
+		if i%2 == 1 {
+			w.Must(env.Controller.Kill(w.Context()))
+			w.Must(env.Controller.Start())
+		}
+		w.Must(env.Until(w.Context(), "the Operation and its Job to go", func() (string, bool) {
+			err := env.Client.Get(w.Context(), client.ObjectKeyFromObject(op), &opsv1alpha1.Operation{})
+			n := len(w.operationJobs(op))
+			return fmt.Sprint(n, " Jobs, ", err), n == 0 && apierrors.IsNotFound(err)
+		}))
+		w.Logf("kill %2d hit phase %q; done after %.1fs", i, hit, time.Since(began).Seconds())
 	}
 	w.Get(hr.Name, hr)
 	if hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
-		t.Error("the release is still held")
+		w.Error("the release is still held")
 	}
 }

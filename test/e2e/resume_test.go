@@ -179,7 +179,7 @@ func (w world) hooked() *hookRuns {
 	})
 	w.Source("hooked", env.Registry.Address, "hooked", fixture.Newest())
 	h := &hookRuns{world: w, created: map[string]map[types.UID]bool{}, completed: map[string]map[types.UID]bool{}, sentinels: map[string]bool{}}
-	w.watchJobs(h.saw)
+	w.watchJobs(w.Namespace, h.saw)
 	return h
 }
 
