@@ -112,12 +112,25 @@ func TestRunExits(t *testing.T) {
 func TestRunFlags(t *testing.T) {
 	w := runWorld(t)
 	w.operate = ended(opsv1alpha1.PhaseSucceeded, opsv1alpha1.ConditionSucceeded, "Job web-test completed")
-	w.golden("run-flags", "run web test --ttl 24h --logs=false", "run web test --ttl -1s")
+	w.golden("run-flags", "run web test --ttl 24h --logs=false", "run web test --ttl -1s", "run web test --ttl 600000h")
 	var ops opsv1alpha1.OperationList
 	if err := w.client.List(t.Context(), &ops); err != nil || len(ops.Items) != 1 {
 		t.Fatalf("%v, the Operations are %v", err, ops.Items)
 	}
 	if s := ops.Items[0].Spec; s.Parameters.Event != "test" || s.TTLSecondsAfterFinished == nil || *s.TTLSecondsAfterFinished != 86400 {
 		t.Errorf("the spec is %+v", s)
+	}
+}
+
+// TestRunDeletedAtOnce: a TTL of zero is one, unlike none.
+func TestRunDeletedAtOnce(t *testing.T) {
+	w := runWorld(t)
+	w.operate = ended(opsv1alpha1.PhaseSucceeded, opsv1alpha1.ConditionSucceeded, "Job web-test completed")
+	if code := w.run("run", "web", "test", "--ttl", "0s"); code != 0 {
+		t.Errorf("exit code %d: %s", code, w.err.String())
+	}
+	var ops opsv1alpha1.OperationList
+	if err := w.client.List(t.Context(), &ops); err != nil || len(ops.Items) != 1 || ops.Items[0].Spec.TTLSecondsAfterFinished == nil {
+		t.Errorf("%v, the Operations are %+v", err, ops.Items)
 	}
 }

@@ -32,10 +32,12 @@ func TestHooksOf(t *testing.T) {
 	plan := func(digest, applied string) *v1alpha1.ReleasePlan {
 		p := &v1alpha1.ReleasePlan{Status: v1alpha1.ReleasePlanStatus{Digest: digest, Hooks: []v1alpha1.PlanHook{{Name: "new", Kind: "Job", Events: []string{"pre-upgrade", "test"}}}}}
 		if applied != "" {
-			p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionApplied, Status: "True", Reason: v1alpha1.ReasonApplied}}
+			p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionApplied, Status: metav1.ConditionStatus(applied), Reason: v1alpha1.ReasonApplied}}
 		}
 		return p
 	}
+	failed := plan("sha256:1", "False")
+	failed.Status.Conditions[0].Reason = v1alpha1.ReasonFailed
 	const unknown = "The hooks of the next version are not known. Request a plan: kubectl pintle plan web -n apps --request"
 	const run = "kubectl pintle run web migrate -n apps"
 	migrate := view.Hook{Name: "migrate", Kind: "Job", Events: "pre-upgrade", Weight: 1, DeletePolicy: "before-hook-creation", Ran: noon, Result: "Succeeded"}
@@ -56,16 +58,26 @@ func TestHooksOf(t *testing.T) {
 			}},
 			view.Hooks{Revision: 3, Items: []view.HookRow{row}, Notes: []string{unknown}},
 		},
+		"of a Job, not of another object with its name": {
+			view.HookFacts{Hooks: []view.Hook{{Name: "migrate", Kind: "ConfigMap", Events: "test"}}, Operations: []opsv1alpha1.Operation{
+				op("apps", "later", "web", noon),
+			}},
+			view.Hooks{Items: []view.HookRow{{Version: view.HookInstalled, Name: "migrate", Kind: "ConfigMap", Events: "test", Weight: new(0)}}, Notes: []string{unknown}},
+		},
+		"by Helm, beside an Operation that has not run": {
+			view.HookFacts{Revision: 3, Hooks: []view.Hook{migrate}, Operations: []opsv1alpha1.Operation{{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "new"}, Spec: op("", "", "web", noon).Spec}}},
+			view.Hooks{Revision: 3, Items: []view.HookRow{row}, Notes: []string{unknown}},
+		},
 		"by an Operation": {
 			view.HookFacts{Revision: 3, Hooks: []view.Hook{migrate}, Operations: []opsv1alpha1.Operation{op("apps", "later", "web", noon.Add(time.Hour)), op("apps", "earlier", "web", noon)}},
 			view.Hooks{Revision: 3, Items: []view.HookRow{by}, Notes: []string{unknown}},
 		},
 		"by weight and name, with a command for what an Operation runs": {
 			view.HookFacts{Hooks: []view.Hook{
-				migrate, {Name: "b", Kind: "ServiceAccount", Events: "pre-upgrade"}, {Name: "a", Kind: "Pod", Events: "pre-install, pre-delete"}, {Name: "c", Kind: "Pod", Events: "pre-install, test"},
+				migrate, {Name: "b", Kind: "ServiceAccount", Events: "pre-upgrade"}, {Name: "a", Kind: "Pod", Events: "pre-install, pre-delete, post-delete"}, {Name: "c", Kind: "Pod", Events: "pre-install, test"},
 			}},
 			view.Hooks{Items: []view.HookRow{
-				{Version: view.HookInstalled, Name: "a", Kind: "Pod", Events: "pre-install, pre-delete", Weight: new(0)},
+				{Version: view.HookInstalled, Name: "a", Kind: "Pod", Events: "pre-install, pre-delete, post-delete", Weight: new(0)},
 				{Version: view.HookInstalled, Name: "b", Kind: "ServiceAccount", Events: "pre-upgrade", Weight: new(0)},
 				{Version: view.HookInstalled, Name: "c", Kind: "Pod", Events: "pre-install, test", Weight: new(0), Command: "kubectl pintle run web c -n apps"},
 				row,
@@ -73,6 +85,7 @@ func TestHooksOf(t *testing.T) {
 		},
 		"next":    {view.HookFacts{Plan: plan("sha256:1", "")}, view.Hooks{Items: []view.HookRow{{Version: view.HookNext, Name: "new", Kind: "Job", Events: "pre-upgrade, test"}}}},
 		"applied": {view.HookFacts{Plan: plan("sha256:1", "True")}, view.Hooks{Items: []view.HookRow{}, Notes: []string{unknown}}},
+		"failed":  {view.HookFacts{Plan: failed}, view.Hooks{Items: []view.HookRow{}, Notes: []string{unknown}}},
 		"pending": {view.HookFacts{Plan: plan("", "")}, view.Hooks{Items: []view.HookRow{}, Notes: []string{unknown}}},
 	} {
 		tc.facts.Release = hr
