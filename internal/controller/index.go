@@ -40,6 +40,9 @@ const (
 // and keep Jobs elsewhere are not in it.
 const IndexActive = ".status.active"
 
+// IndexSkips contains the Operations that let an upgrade leave out a hook, by the name of the target.
+const IndexSkips = ".spec.parameters.skipInUpgrade"
+
 // HelmReleaseIndexes returns the indexes of HelmReleases by name.
 func HelmReleaseIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
@@ -56,7 +59,7 @@ func HelmReleaseIndexes() map[string]client.IndexerFunc {
 
 // OperationIndexes returns the indexes of Operations by name.
 func OperationIndexes() map[string]client.IndexerFunc {
-	return map[string]client.IndexerFunc{IndexUID: uidKeys, IndexActive: activeKeys}
+	return map[string]client.IndexerFunc{IndexUID: uidKeys, IndexActive: activeKeys, IndexSkips: skipKeys}
 }
 
 // AddIndexes adds indexes of a kind to the cache.
@@ -140,6 +143,13 @@ func activeKeys(obj client.Object) []string {
 		return nil
 	}
 	return []string{"true"}
+}
+
+func skipKeys(obj client.Object) []string {
+	if op, ok := obj.(*opsv1alpha1.Operation); ok && op.Spec.Parameters.Skips() {
+		return []string{op.Spec.TargetRef.Name}
+	}
+	return nil
 }
 
 // IsOver reports whether nothing is left to do for an Operation: it has ended, and its

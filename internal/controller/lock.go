@@ -17,6 +17,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -97,6 +98,44 @@ func (l *Locks) Operation(ctx context.Context, namespace, uid string) (name stri
 		}
 	}
 	return "", false, nil
+}
+
+// Skipping returns the Operations that may make an upgrade of a HelmRelease leave out a hook, as the API
+// server has them: the cache may not have the result of an Operation that has unlocked the release. No
+// request is sent if the cache has none.
+func (l *Locks) Skipping(ctx context.Context, hr *helmv2.HelmRelease) ([]opsv1alpha1.Operation, error) {
+	if l == nil {
+		return nil, nil
+	}
+	read, options := l.live, []client.ListOption{client.InNamespace(hr.Namespace)}
+	if l.served.Load() {
+		read, options = l.cached, append(options, client.MatchingFields{IndexSkips: hr.Name})
+	}
+	var list opsv1alpha1.OperationList
+	if err := read.List(ctx, &list, options...); apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		// The CRD of Operations is not installed.
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("list Operations: %w", err)
+	}
+	var all []opsv1alpha1.Operation
+	for i := range list.Items {
+		op := &list.Items[i]
+		if !operation.MaySkip(op, hr) {
+			continue
+		}
+		if read == l.cached {
+			err := l.live.Get(ctx, client.ObjectKeyFromObject(op), op)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read Operation %s: %w", op.Name, err)
+			}
+		}
+		all = append(all, *op)
+	}
+	return all, nil
 }
 
 // Wait queues an Operation for the lock of a HelmRelease, or renews its wait.

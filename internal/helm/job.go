@@ -57,6 +57,8 @@ type Job struct {
 	// Layers, if set, returns the layers of Values, the one with the lowest precedence first. Plans and
 	// forecasts need them.
 	Layers func() []plan.Layer
+	// Skips are the hooks that an upgrade may leave out, because Operations have run them.
+	Skips []release.Skip
 	// Defaults are the defaults of options according to the feature gates.
 	Defaults helmv2.Defaults
 	// AllowDNS enables the template function getHostByName.
@@ -239,6 +241,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		return nil, err
 	}
 	run.gate = revision.NewGate(run.store, job.target().Name, job.Action, r.now)
+	run.gate.Skips = job.Skips
 	run.gate.Next, run.gate.Read = run.prepareRevision, run.findings.addRevisions
 	waits, err := job.waitOptions()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -181,10 +182,34 @@ func (r *Runner) PreservedDigest(ctx context.Context, getter genericclioptions.R
 	return values.Digest(values.Preserve(base.Config, vals))
 }
 
+// NextHooks reads the hooks that the next upgrade runs according to its plan, from the Secret of the
+// plan, with the identity of the connection. Other clients may have written that Secret: the error is
+// release.ErrPlanVoid unless its content has the given digest. The revision of the hooks is not known.
+func (r *Runner) NextHooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, digest string) (Stored, error) {
+	store, err := planning.Open(getter, target)
+	if err != nil {
+		return Stored{}, err
+	}
+	content, err := store.Read(ctx, digest)
+	if err != nil {
+		return Stored{}, err
+	}
+	if content.Text == nil {
+		return Stored{}, fmt.Errorf("%w: it has no hooks", release.ErrPlanVoid)
+	}
+	next := &helmrelease.Release{Name: target.Name, Namespace: target.Namespace, Manifest: content.Text.Manifest, Hooks: content.Text.Hooks}
+	secrets := redact.SecretsOf(next)
+	s := Stored{Release: hooksOf(next), Secrets: secrets.Values, SecretNames: secrets.Names}
+	s.Release.Next = true
+	return s, nil
+}
+
 // Stored is the content of Helm's storage that an Operation needs to run a hook.
 type Stored struct {
 	// Pending describes the action that runs on the newest revision; empty if there is none.
 	Pending string
+	// Newest is the number of the newest revision; 0 if there is none.
+	Newest int
 	// Release is the requested revision; nil if there is none.
 	Release *hookjob.Release
 	// Revision is the content of the record of Release, and Labelled the content of its labels.
@@ -205,6 +230,9 @@ func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientG
 		return Stored{}, err
 	}
 	s := Stored{Pending: pending(live.Newest)}
+	if live.Newest != nil {
+		s.Newest = live.Newest.Version
+	}
 	if live.Release != nil {
 		s.Revision, s.Labelled = live.Revision, live.Labelled
 		secrets := redact.SecretsOf(live.Release)

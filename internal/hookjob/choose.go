@@ -17,6 +17,8 @@ const (
 	kindJob = "Job"
 	kindPod = "Pod"
 
+	eventPreUpgrade = "pre-upgrade"
+
 	// maxListed bounds the hooks in a message and in status.
 	maxListed = 256
 )
@@ -57,13 +59,13 @@ func chooseByName(in Input) ([]Hook, error) {
 	case len(found) > 1:
 		return nil, &Rejection{
 			Reason:  opsv1alpha1.ReasonHookAmbiguous,
-			Message: fmt.Sprintf("revision %d has %d hooks named %s: %s", in.Release.Revision, len(found), printable(name), describe(found)),
+			Message: fmt.Sprintf("%s has %d hooks named %s: %s", in.Release.title(), len(found), printable(name), describe(found)),
 		}
 	case len(found) == 0 && len(other) > 0:
 		return nil, &Rejection{
 			Reason: opsv1alpha1.ReasonHookNotSupported,
-			Message: fmt.Sprintf("hook %s of revision %d is a %s: only hooks of kind Job and Pod can be run; %s",
-				printable(name), in.Release.Revision, printable(other[0].Kind), list(in.Release.Hooks)),
+			Message: fmt.Sprintf("hook %s of %s is a %s: only hooks of kind Job and Pod can be run; %s",
+				printable(name), in.Release.title(), printable(other[0].Kind), list(in.Release.Hooks)),
 			Hooks: references(in.Release.Hooks),
 		}
 	case len(found) == 0:
@@ -93,7 +95,19 @@ func runs(h Hook) bool { return h.Kind == kindJob || h.Kind == kindPod }
 
 // checkEvents rejects hooks that Helm runs only before a release is installed or when it is
 // deleted, unless the parameters allow that: such a hook may delete data.
+//
+// Of the next version, only hooks run that the upgrade runs before it changes objects: others need the
+// new objects.
 func checkEvents(in Input, events []string) error {
+	if in.Release.Next {
+		if slices.Contains(events, eventPreUpgrade) {
+			return nil
+		}
+		return &Rejection{
+			Reason:  opsv1alpha1.ReasonEventMismatch,
+			Message: fmt.Sprintf("the hook is of event %s: of the next version, only hooks of pre-upgrade are run", printable(strings.Join(events, ", "))),
+		}
+	}
 	outside := []string{string(opsv1alpha1.EventPreInstall), string(opsv1alpha1.EventPreDelete), string(opsv1alpha1.EventPostDelete)}
 	fits := slices.ContainsFunc(events, func(e string) bool { return !slices.Contains(outside, e) })
 	if fits || in.Parameters.AllowEventMismatch {
@@ -110,10 +124,18 @@ func checkEvents(in Input, events []string) error {
 func notFound(in Input, missing string) *Rejection {
 	return &Rejection{
 		Reason: opsv1alpha1.ReasonHookNotFound,
-		Message: fmt.Sprintf("revision %d of release %s has %s; %s",
-			in.Release.Revision, printable(in.Release.Name), missing, list(in.Release.Hooks)),
+		Message: fmt.Sprintf("%s of release %s has %s; %s",
+			in.Release.title(), printable(in.Release.Name), missing, list(in.Release.Hooks)),
 		Hooks: references(in.Release.Hooks),
 	}
+}
+
+// title names the revision for messages.
+func (r *Release) title() string {
+	if r.Next {
+		return "the next version"
+	}
+	return fmt.Sprintf("revision %d", r.Revision)
 }
 
 // list returns a sentence that lists the runnable hooks.

@@ -43,6 +43,8 @@ type Release struct {
 	// Namespace is the namespace of the release's objects. Its records may be in another namespace.
 	Namespace string
 	Revision  int
+	// Next is true for the hooks of the next upgrade. They have no revision yet.
+	Next bool
 	// Hooks are the stored hooks, in their stored order.
 	Hooks []Hook
 	// Selecting are the objects of the revision whose kind Selects pods.

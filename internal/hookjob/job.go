@@ -51,7 +51,7 @@ func read(object any, into any) error {
 func unsupported(in Input, h Hook, why string) *Rejection {
 	return &Rejection{
 		Reason:  opsv1alpha1.ReasonHookNotSupported,
-		Message: fmt.Sprintf("hook %s of revision %d cannot be run as a Job: %s", printable(h.Name), in.Release.Revision, why),
+		Message: fmt.Sprintf("hook %s of %s cannot be run as a Job: %s", printable(h.Name), in.Release.title(), why),
 	}
 }
 

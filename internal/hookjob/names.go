@@ -63,6 +63,9 @@ func indexLength(completions *int32) int {
 	return 1 + len(strconv.Itoa(int(*completions)-1))
 }
 
+// Digest returns the digest of the manifest of a hook, as sha256:<hex>.
+func Digest(h Hook) string { return digest(h) }
+
 // digest returns the digest of the manifests of hooks. For several hooks it is the digest of their
 // digests, so that it depends on where one ends.
 func digest(hooks ...Hook) string {

@@ -39,6 +39,16 @@ func Order(hooks []Hook, namespace string) []int {
 	return o.order
 }
 
+// First returns the index of the hook of an event that runs first; -1 if the event has no hook.
+func First(hooks []Hook, namespace, event string) int {
+	for _, i := range Order(hooks, namespace) {
+		if slices.Contains(hooks[i].Events, event) {
+			return i
+		}
+	}
+	return -1
+}
+
 // place identifies a hook among the hooks of one weight.
 type place struct {
 	weight     int

@@ -18,6 +18,10 @@ type SetFinalizer struct{}
 // resourceVersion that was read. A conflict leads to another reconciliation and is no error.
 type AcquireLock struct{ HelmRelease string }
 
+// RequestPlan writes a token into the annotation of a HelmRelease that requests its plan. The token is
+// recorded before. An annotation with that token is not written again.
+type RequestPlan struct{ HelmRelease, Token string }
+
 // ReleaseLock removes the annotation if its value is the UID of the Operation.
 type ReleaseLock struct{ HelmReleases []string }
 
@@ -76,6 +80,7 @@ type Settle struct{}
 
 func (SetFinalizer) isAction()     {}
 func (AcquireLock) isAction()      {}
+func (RequestPlan) isAction()      {}
 func (ReleaseLock) isAction()      {}
 func (Create) isAction()           {}
 func (Adopt) isAction()            {}
@@ -98,6 +103,8 @@ func Name(a Action) string {
 		return "set-finalizer"
 	case AcquireLock:
 		return "acquire-lock"
+	case RequestPlan:
+		return "request-plan"
 	case ReleaseLock:
 		return "release-lock"
 	case Create:

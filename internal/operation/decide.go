@@ -52,6 +52,7 @@ func rules() []rule {
 		{RuleLost, lost},
 		{RuleRunning, running},
 		{RuleInvalid, invalid},
+		{RuleAwaitPlan, awaitPlan},
 		{RuleBlocked, blocked},
 		{RuleAwaitApproval, awaitApproval},
 		{RuleAwaitLock, awaitLock},
@@ -354,6 +355,8 @@ func (in Input) problem() *Problem {
 		return &Problem{opsv1alpha1.ReasonEngineNotSupported, fmt.Sprintf("engine %s is not implemented: helmHookJob is", in.Spec.Engine)}
 	case in.Target.Deleted && !started:
 		return &Problem{opsv1alpha1.ReasonTargetDeleted, fmt.Sprintf("HelmRelease %s is being deleted", in.Target.HelmRelease)}
+	case in.Spec.Parameters.IsNext() && !started && in.planProblem() != nil:
+		return in.planProblem()
 	case in.Recorded.Placement != nil && in.Plan.Made && !samePlace(in.Recorded.Placement, in.Plan.Placement):
 		return &Problem{opsv1alpha1.ReasonReleaseChanged, "the namespace, the cluster or the identity of the release was changed after the Operation had started"}
 	case in.Plan.Refused != nil && busy(in) == nil:

@@ -200,9 +200,9 @@ func NeedsLogs(in Input, job Job) bool {
 }
 
 // Revision returns the revision whose hooks are run: the recorded one, or else the requested one.
-// Zero is the deployed revision.
+// Zero is the deployed revision. For the hook of the next version it is the one that is deployed.
 func Revision(in Input) int {
-	if o := in.Recorded.Outputs; o != nil && o.Release != nil {
+	if o := in.Recorded.Outputs; o != nil && o.Release != nil && !in.Spec.Parameters.IsNext() {
 		return o.Release.Revision
 	}
 	if p := in.Spec.Parameters; p != nil {

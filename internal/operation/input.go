@@ -7,6 +7,7 @@ import (
 	"time"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -23,6 +24,8 @@ type Input struct {
 	LockedReleases []string
 	// Plan is zero unless NeedsPlan returns true.
 	Plan Plan
+	// Next is the plan of the next upgrade. It is zero unless the hook is taken from it.
+	Next NextPlan
 	// Jobs are the Jobs with this Operation's label and the Jobs with the name of a step.
 	Jobs []Job
 	// LivePods are the names of this Operation's Pods that have not ended, including those with a
@@ -103,6 +106,28 @@ type LockHolder struct {
 	// Active is true if the Operation exists and has not ended or not cleaned up. The lock of any
 	// other Operation does not count.
 	Active bool
+}
+
+// NextPlan is the ReleasePlan of the target, and the request for it.
+type NextPlan struct {
+	// Requested is the annotation of the HelmRelease that requests a plan; empty if there is none. Open is
+	// true if that request is not answered.
+	Requested string
+	Open      bool
+	// Answers is the request that the plan answers; empty without a plan.
+	Answers string
+	// Digest and Inputs are the digests of the plan and of its inputs. Digest is empty if there is none.
+	Digest, Inputs string
+	Action         v1alpha1.PlanAction
+	// Applied is true if a revision was made of the plan, or it is no longer the plan of the next action.
+	Applied bool
+	// Failed is the reason why the plan could not be computed; empty if it was.
+	Failed string
+	// UID is the UID of the HelmRelease, and Revision the number of the newest revision.
+	UID      string
+	Revision int
+	// Unguarded is why nothing checks who lets the upgrade leave out the hook; empty if it is checked.
+	Unguarded string
 }
 
 // Plan lists the Jobs that run the hooks; see package hookjob.
@@ -199,6 +224,7 @@ const (
 	RuleLost          Rule = "Lost"
 	RuleRunning       Rule = "Running"
 	RuleInvalid       Rule = "Invalid"
+	RuleAwaitPlan     Rule = "AwaitPlan"
 	RuleBlocked       Rule = "Blocked"
 	RuleAwaitApproval Rule = "AwaitApproval"
 	RuleAwaitLock     Rule = "AwaitLock"
@@ -230,7 +256,7 @@ func (d Decision) Retry() release.Retry {
 		return release.Never()
 	case Settle:
 		return release.Never()
-	case SetFinalizer, AcquireLock, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer, Delete, Abandon:
+	case SetFinalizer, AcquireLock, RequestPlan, ReleaseLock, Create, Adopt, Resume, Stop, Record, Finish, RemoveCompanions, Expire, RemoveFinalizer, Delete, Abandon:
 	}
 	return release.Now()
 }

@@ -31,6 +31,7 @@ func events() []string {
 		"job starts", "job starts", "job starts", "job succeeds", "job fails exit=1", "job fails exit=2 pods=live", "job fails reason=DeadlineExceeded pods=gone",
 		"job removed", "job removed pods=live", "job suspended", "job deleting", "collected", "pods end", "lock-removed", "plan steps=2 revision=4", "plan steps=2 revision=3",
 		"unread ClusterUnreachable", "unread none", "undeleted denied", "undeleted none",
+		"request other", "answer p1", "answer p1", "answer p2", "answer p1 failed", "applied", "no-plan",
 		"advance 1m", "advance 5m", "advance 20m", "cancel", "delete",
 	}
 }
@@ -64,6 +65,9 @@ func TestRandom(t *testing.T) {
 		if seed%3 == 0 {
 			w.spec.Parameters = &opsv1alpha1.Parameters{Event: "pre-upgrade"}
 			w.setPlan(2, 3)
+		}
+		if seed%5 == 1 {
+			w.setNext(map[string]string{"skip": ""})
 		}
 		var lines []string
 		if seed%2 == 0 {

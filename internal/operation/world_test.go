@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -41,6 +42,7 @@ const (
 //	job removed|suspended|deleting|replaced | pods end [exit=143] | collected
 //	logs unread|read | expired
 //	elsewhere NAMESPACE | unread REASON|none | lost | undeleted MESSAGE|none
+//	next [skip] [unguarded] | request TOKEN | answer DIGEST [action=Install] [failed] | applied | no-plan
 //	reconcile [die=before|status|half] | run
 type world struct {
 	now     time.Time
@@ -55,6 +57,7 @@ type world struct {
 	otherLiving bool
 	gone        bool
 	plan        operation.Plan
+	next        operation.NextPlan
 	obstacle    *operation.Problem
 	jobs        []operation.Job
 	pods        []string
@@ -195,6 +198,16 @@ func (w *world) do(line string) error {
 	case "approve":
 		w.spec.Approved = strings.TrimPrefix(first, "none")
 		w.object.Generation++
+	case "next":
+		w.setNext(args)
+	case "request":
+		w.next.Requested, w.next.Open = first, true
+	case "answer":
+		w.answer(first, args)
+	case "applied":
+		w.next.Applied = w.next.Digest != ""
+	case "no-plan":
+		w.next = operation.NextPlan{Requested: w.next.Requested, Open: w.next.Open, Unguarded: w.next.Unguarded}
 	case "obstacle":
 		w.obstacle = problem()
 	case "target":
@@ -268,6 +281,30 @@ func (w *world) setOperation(args map[string]string) error {
 		w.spec.Engine = opsv1alpha1.OperationEngine(v)
 	}
 	return nil
+}
+
+// setNext makes the Operation take its hook from the plan of the next upgrade.
+func (w *world) setNext(args map[string]string) {
+	p := w.spec.Parameters
+	p.HookName, p.Event, p.From = "web-migrate", "", opsv1alpha1.FromNext
+	if _, skips := args["skip"]; skips {
+		p.SkipInUpgrade, p.SkipApprovedBy = true, "alice"
+	}
+	if _, is := args["unguarded"]; is {
+		w.next.Unguarded = "there is no admission policy"
+	}
+}
+
+// answer computes the requested plan as the HelmRelease controller would.
+func (w *world) answer(digest string, args map[string]string) {
+	n := operation.NextPlan{Requested: w.next.Requested, Answers: w.next.Requested, Digest: digest, Inputs: "inputs-of-" + digest, Action: "Upgrade", UID: "hr-1", Revision: 3, Unguarded: w.next.Unguarded}
+	if v, ok := args["action"]; ok {
+		n.Action = v1alpha1.PlanAction(v)
+	}
+	if _, failed := args["failed"]; failed {
+		n.Digest, n.Failed = "", "the chart is broken"
+	}
+	w.next = n
 }
 
 func (w *world) setTarget(how string) {
@@ -399,6 +436,12 @@ func (w *world) input() operation.Input {
 		}
 	}
 	if operation.NeedsPlan(in) && in.Elsewhere.Unread == nil {
+		if in.Spec.Parameters.IsNext() {
+			in.Next = w.next
+		}
+		if in.Spec.Parameters.IsNext() && !operation.HasPlan(in) {
+			return in
+		}
 		in.Plan = w.plan
 		in.Plan.DryRun = nil
 		if operation.NeedsDryRun(in) {
@@ -517,6 +560,9 @@ func (w *world) print(r status.OperationReport) {
 	if to := r.Status.Placement; to != nil && w.status.Placement == nil {
 		w.line("  placement=%s", to.Namespace)
 	}
+	if n := r.Status.Next; n != nil && !cmp.Equal(n, w.status.Next) {
+		w.line("  next=%+v", *n)
+	}
 	for _, e := range r.Events {
 		w.line("  event=%s/%s", e.Type, e.Reason)
 	}
@@ -531,6 +577,13 @@ func (w *world) perform(a operation.Action, half bool) error {
 			return errors.New("the lock must not be acquired")
 		}
 		w.holder, w.lockRemoved = opUID, false
+	case operation.RequestPlan:
+		if w.status.Next == nil || w.status.Next.Request != a.Token {
+			return errors.New("a plan is requested before the request is recorded")
+		}
+		if w.next.Requested != a.Token {
+			w.next.Requested, w.next.Open = a.Token, true
+		}
 	case operation.ReleaseLock:
 		w.holder = ""
 	case operation.Create:
@@ -541,6 +594,9 @@ func (w *world) perform(a operation.Action, half bool) error {
 		if half {
 			w.line("died")
 			return nil
+		}
+		if n := w.status.Next; w.spec.Parameters.IsNext() && (n == nil || n.Plan == "" || n.Plan != w.next.Digest) {
+			return errors.New("a Job is created from another plan than the recorded one")
 		}
 		w.serial++
 		s := w.plan.Steps[a.Step]

@@ -184,6 +184,20 @@ type Attempt struct {
 	// Running is the hook of Event that was started and has not ended, as "Kind/name"; empty if
 	// there is none.
 	Running string `json:"running,omitempty"`
+	// Skipped is the hook that an upgrade leaves out; nil if there is none.
+	Skipped *Skip `json:"skipped,omitempty"`
+}
+
+// Skip is a pre-upgrade hook that an upgrade leaves out, because an Operation has run it.
+type Skip struct {
+	// Hook is the hook, as "Kind/name"; empty before the upgrade is rendered.
+	Hook string `json:"hook"`
+	// Digest is the digest of its manifest, as sha256:<hex>.
+	Digest string `json:"digest"`
+	// Operation is the name of the Operation, in the namespace of the HelmRelease.
+	Operation string `json:"operation"`
+	// ApprovedBy is the user who let the upgrade leave it out.
+	ApprovedBy string `json:"approvedBy"`
 }
 
 // requested reports whether the result of the attempt is still requested. Neither the spec nor its

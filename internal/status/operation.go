@@ -45,6 +45,7 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	now := metav1.NewTime(in.Now.Truncate(time.Second))
 	place(s, d, in)
 	updateOutputs(s, d, in, now)
+	recordNext(s, d, in)
 	if d.Rule == operation.RuleInvalid && len(in.Plan.Hooks) > 0 {
 		s.Hooks = slices.Clone(in.Plan.Hooks)
 	}
@@ -109,6 +110,22 @@ func place(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.In
 	}
 }
 
+// recordNext records the request for the plan of the next upgrade before it is written, and the plan
+// with the first hook that is taken from it.
+func recordNext(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.Input) {
+	if a, requests := d.Action.(operation.RequestPlan); requests {
+		s.Next = &opsv1alpha1.NextVersion{Request: a.Token}
+	}
+	if s.Next == nil || s.Next.Plan != "" || !in.Plan.Made || !operation.HasPlan(in) {
+		return
+	}
+	n := in.Next
+	s.Next.Plan, s.Next.Inputs, s.Next.UID, s.Next.Revision = n.Digest, n.Inputs, n.UID, n.Revision
+	if p := in.Spec.Parameters; p.Skips() {
+		s.Next.SkipApprovedBy = p.SkipApprovedBy
+	}
+}
+
 // updateOutputs records the state of the current Job in the outputs.
 func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.Input, now metav1.Time) {
 	if a, ok := d.Action.(operation.Adopt); ok {
@@ -150,7 +167,7 @@ func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in oper
 		closeRun(s.Outputs, run, d.Phase, now)
 	case operation.Stop:
 		run.Reason = cmp.Or(a.Reason, run.Reason)
-	case operation.SetFinalizer, operation.AcquireLock, operation.ReleaseLock, operation.Create, operation.Adopt, operation.Resume,
+	case operation.SetFinalizer, operation.AcquireLock, operation.RequestPlan, operation.ReleaseLock, operation.Create, operation.Adopt, operation.Resume,
 		operation.RemoveCompanions, operation.Expire, operation.RemoveFinalizer, operation.Delete, operation.Abandon, operation.Wait, operation.Settle:
 	}
 }
@@ -302,7 +319,7 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 // setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
 // failure, because clients of the API read it here.
 func (c *operationConditions) setBlocked(d operation.Decision) {
-	waiting := slices.Contains([]operation.Rule{operation.RuleUnreachable, operation.RuleBlocked, operation.RuleAwaitApproval, operation.RuleAwaitLock}, d.Rule) && !d.Phase.Final()
+	waiting := slices.Contains([]operation.Rule{operation.RuleUnreachable, operation.RuleAwaitPlan, operation.RuleBlocked, operation.RuleAwaitApproval, operation.RuleAwaitLock}, d.Rule) && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, blockedMessage(d))
 		return
@@ -417,7 +434,7 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 	case entered(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), entered(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case entered(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
-		if d.Rule == operation.RuleAwaitLock || d.Rule == operation.RuleAwaitApproval {
+		if d.Rule == operation.RuleAwaitPlan || d.Rule == operation.RuleAwaitLock || d.Rule == operation.RuleAwaitApproval {
 			return []Event{normal(d.Reason, blockedMessage(d), nil)}
 		}
 		return []Event{warning(d.Reason, blockedMessage(d), nil)}

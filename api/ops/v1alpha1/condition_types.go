@@ -108,6 +108,17 @@ const (
 	// ReasonPolicyRefused means that a policy does not allow the hook.
 	ReasonPolicyRefused string = "PolicyRefused"
 
+	// ReasonPlanFailed means that there is no plan of an upgrade that the hook of the next version could
+	// be taken from. The message has the cause.
+	ReasonPlanFailed string = "PlanFailed"
+
+	// ReasonPlanChanged means that the plan was replaced, applied or deleted before the Job was created.
+	ReasonPlanChanged string = "PlanChanged"
+
+	// ReasonSkipNotGuarded means that skipInUpgrade was set without the admission policy that checks who
+	// may do that.
+	ReasonSkipNotGuarded string = "SkipNotGuarded"
+
 	// ReasonTargetDeleted means that the target is being deleted.
 	ReasonTargetDeleted string = "TargetDeleted"
 )
@@ -145,6 +156,10 @@ const (
 
 	// ReasonPolicyUnavailable means that the policies of the release cannot be read.
 	ReasonPolicyUnavailable string = "PolicyUnavailable"
+
+	// ReasonAwaitingPlan means that the plan with the hook of the next version is not computed yet, or
+	// that its Secret does not have its text.
+	ReasonAwaitingPlan string = "AwaitingPlan"
 
 	// ReasonAwaitingApproval means that a policy demands approval, and that spec.approved is not the
 	// digest in status.awaitingApproval.

@@ -47,6 +47,8 @@ type OperationList struct {
 // +kubebuilder:validation:XValidation:rule="self.engine != 'helmHookJob' || (has(self.parameters) && has(self.parameters.hookName) != has(self.parameters.event))",message="engine helmHookJob needs exactly one of parameters.hookName and parameters.event"
 // +kubebuilder:validation:XValidation:rule="has(self.type) == has(oldSelf.type)",message="type cannot be changed"
 // +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !has(self.parameters.from) || self.parameters.from != 'Next' || (has(self.parameters.hookName) && !has(self.parameters.revision))",message="from: Next needs parameters.hookName, and has no revision"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !has(self.parameters.skipInUpgrade) || !self.parameters.skipInUpgrade || (has(self.parameters.from) && self.parameters.from == 'Next' && has(self.parameters.skipApprovedBy) && self.targetRef.kind == 'HelmRelease' && self.targetRef.apiVersion.startsWith('helm.toolkit.fluxcd.io/'))",message="skipInUpgrade needs from: Next, skipApprovedBy, and a HelmRelease as the target"
 type OperationSpec struct {
 	// The target, in the namespace of this object: a HelmRelease, or an object that a HelmRelease
 	// belongs to. Immutable.
@@ -165,6 +167,25 @@ type Parameters struct {
 	// +optional
 	Revision int `json:"revision,omitempty"`
 
+	// The version of the hook: Installed, the default, is a stored revision, and Next is what the next
+	// upgrade of the release runs according to its ReleasePlan. Next needs hookName, the name of a
+	// pre-upgrade hook.
+	// +optional
+	From HookVersion `json:"from,omitempty"`
+
+	// Leaves the hook out of the upgrade if the Operation succeeds, until one upgrade with the same
+	// inputs has succeeded. Needs from: Next, a HelmRelease as the target, and the verb approve on its
+	// ReleasePlan. Default false.
+	// +optional
+	SkipInUpgrade bool `json:"skipInUpgrade,omitempty"`
+
+	// The user who lets the upgrade leave out the hook: the user of the request that sets
+	// skipInUpgrade.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	SkipApprovedBy string `json:"skipApprovedBy,omitempty"`
+
 	// Allows hooks that are not for existing releases: hooks of pre-install, pre-delete and
 	// post-delete and of no other event. Default false.
 	// +optional
@@ -190,6 +211,24 @@ type Parameters struct {
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
+
+// HookVersion is the version of a release that a hook is taken from.
+//
+// +kubebuilder:validation:Enum=Installed;Next
+type HookVersion string
+
+const (
+	// FromInstalled takes the hook from a stored revision.
+	FromInstalled HookVersion = "Installed"
+	// FromNext takes the hook from the plan of the next upgrade.
+	FromNext HookVersion = "Next"
+)
+
+// IsNext reports whether the hook is taken from the plan of the next upgrade.
+func (p *Parameters) IsNext() bool { return p != nil && p.From == FromNext }
+
+// Skips reports whether the next upgrade is to leave out the hook.
+func (p *Parameters) Skips() bool { return p.IsNext() && p.SkipInUpgrade }
 
 // DefaultTTLSeconds is the default of ttlSecondsAfterFinished.
 const DefaultTTLSeconds int32 = 86400

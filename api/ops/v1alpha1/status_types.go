@@ -52,6 +52,32 @@ type OperationStatus struct {
 	// first Job is created, and does not change.
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
+
+	// The plan that the hook of the next version is taken from.
+	// +optional
+	Next *NextVersion `json:"next,omitempty"`
+}
+
+// NextVersion is the plan that the hook of the next version is taken from.
+type NextVersion struct {
+	// The value of the annotation pintle.dev/plan that requests the plan.
+	Request string `json:"request"`
+
+	// The digest of the plan, and the digest of its inputs.
+	// +optional
+	Plan string `json:"plan,omitempty"`
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+
+	// UID of the HelmRelease, and the number of the newest revision.
+	// +optional
+	UID string `json:"uid,omitempty"`
+	// +optional
+	Revision int `json:"revision,omitempty"`
+
+	// The user who lets the upgrade leave out the hook. Empty if the upgrade runs it.
+	// +optional
+	SkipApprovedBy string `json:"skipApprovedBy,omitempty"`
 }
 
 // Placement is a namespace for Jobs other than the namespace of the Operation, and the identity

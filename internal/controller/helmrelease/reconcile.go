@@ -20,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -207,6 +208,9 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 	if rec.want.Secrets, err = r.inputs.secrets(ctx, rec); err != nil {
 		return r.publisher.publishObstacle(ctx, rec, err)
 	}
+	if rec.skips, err = r.skips(ctx, rec); err != nil {
+		return r.publisher.publishObstacle(ctx, rec, err)
+	}
 	if rec, err = r.actor.accept(ctx, rec); err != nil {
 		return r.publisher.endUnwritten(rec.read, err)
 	}
@@ -218,6 +222,24 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 		return r.requeue(rec.key(), release.After(controller.StaleRetry)), nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// skips returns the hooks that an upgrade may leave out, because Operations have run them. They are read
+// after the version of the HelmRelease that the announcement guards: an Operation that unlocks the
+// release later makes the announcement fail. A resumed upgrade has the choice in its record.
+func (r *Reconciler) skips(ctx context.Context, rec reconciliation) ([]release.Skip, error) {
+	upgrade, upgrades := rec.decision.HelmAction().(release.Upgrade)
+	if !upgrades || upgrade.Resume != 0 {
+		return nil, nil
+	}
+	all, err := r.locks.Skipping(ctx, rec.hr)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read the Operations that have run hooks of the upgrade")
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return operation.Skippable(all, rec.hr, plans.InputsOf(rec.hr, rec.in, upgrade), rec.in.Observed.Revisions), nil
 }
 
 // isStale reports whether hr is a version that the last write of its status replaced, and when to

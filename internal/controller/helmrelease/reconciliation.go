@@ -35,6 +35,8 @@ type reconciliation struct {
 	// depends on no plan.
 	plan     *v1alpha1.ReleasePlan
 	decision release.Decision
+	// skips are the hooks that the upgrade may leave out.
+	skips []release.Skip
 }
 
 func (rec reconciliation) key() types.NamespacedName { return client.ObjectKeyFromObject(rec.read) }
@@ -81,7 +83,9 @@ func (e *environment) subject(rec reconciliation) helm.Subject {
 
 // job returns the job of an action of rec.
 func (e *environment) job(rec reconciliation, action release.HelmAction) helm.Job {
-	return e.subject(rec).Job(action)
+	job := e.subject(rec).Job(action)
+	job.Skips = rec.skips
+	return job
 }
 
 // readRequest returns the request to read a stored revision of rec.

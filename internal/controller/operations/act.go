@@ -49,6 +49,8 @@ func (a *actor) perform(ctx context.Context, rec reconciliation, op *opsv1alpha1
 		return a.end(ctx, op)
 	case operation.AcquireLock:
 		return a.acquire(ctx, rec)
+	case operation.RequestPlan:
+		return a.requestPlan(ctx, rec, do.Token)
 	case operation.ReleaseLock:
 		return a.release(ctx, rec)
 	case operation.Create:
@@ -97,7 +99,7 @@ func (a *actor) deleteOperation(ctx context.Context, op *opsv1alpha1.Operation) 
 // the decision was made on. If Helm's action was announced on the same version, one of both writes
 // fails.
 func (a *actor) acquire(ctx context.Context, rec reconciliation) error {
-	return a.lock(ctx, rec.hr, func(annotations map[string]string) {
+	return a.annotate(ctx, rec.hr, func(annotations map[string]string) {
 		annotations[opsv1alpha1.AnnotationHolder] = string(rec.op.UID)
 	})
 }
@@ -108,7 +110,7 @@ func (a *actor) release(ctx context.Context, rec reconciliation) error {
 		if a.locked.isStale(hr) {
 			continue
 		}
-		err := a.lock(ctx, hr, func(annotations map[string]string) { delete(annotations, opsv1alpha1.AnnotationHolder) })
+		err := a.annotate(ctx, hr, func(annotations map[string]string) { delete(annotations, opsv1alpha1.AnnotationHolder) })
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
@@ -116,8 +118,8 @@ func (a *actor) release(ctx context.Context, rec reconciliation) error {
 	return nil
 }
 
-// lock is the only writer of the holder of a HelmRelease.
-func (a *actor) lock(ctx context.Context, before *helmv2.HelmRelease, change func(annotations map[string]string)) error {
+// annotate is the only writer of annotations of a HelmRelease.
+func (a *actor) annotate(ctx context.Context, before *helmv2.HelmRelease, change func(annotations map[string]string)) error {
 	after := before.DeepCopy()
 	if after.Annotations == nil {
 		after.Annotations = map[string]string{}

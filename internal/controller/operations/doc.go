@@ -12,6 +12,7 @@
 //	act.go             the actions
 //	observe.go         Jobs, Pods, the plan of the next hook
 //	target.go          the HelmRelease that an Operation means
+//	next.go            the hook of the next version, and the request for its plan
 //	verify.go          whether the stored hooks can be trusted
 //	logs.go            logs of the Pods, without secrets
 //	observer.go        the clients and settings to observe with

@@ -191,14 +191,22 @@ func (o *observer) makePlan(ctx context.Context, rec reconciliation) (reconcilia
 		return rec, err
 	}
 	rec.in.Target.Pending, rec.secrets = stored.Pending, stored.Secrets
+	if rec.op.Spec.Parameters.IsNext() {
+		return o.makeNextPlan(ctx, rec, stored)
+	}
 	v, err := o.verify(ctx, rec, stored)
 	if !v.ok || err != nil {
 		rec.in.Obstacle, rec.in.Plan.Refused = v.obstacle, v.refused
 		return rec, err
 	}
+	return o.plan(ctx, rec, v.release)
+}
+
+// plan returns rec with the plan of the next hook of a release.
+func (o *observer) plan(ctx context.Context, rec reconciliation, from *hookjob.Release) (reconciliation, error) {
 	in := hookjob.Input{
 		Operation: hookjob.Operation{Namespace: rec.op.Namespace, Name: rec.op.Name, UID: string(rec.op.UID)},
-		Release:   v.release, Timeout: o.timeout, ClusterID: o.clusterID, OtherCluster: rec.hr.Spec.KubeConfig != nil,
+		Release:   from, Timeout: o.timeout, ClusterID: o.clusterID, OtherCluster: rec.hr.Spec.KubeConfig != nil,
 	}
 	if p := rec.op.Spec.Parameters; p != nil {
 		in.Parameters = *p

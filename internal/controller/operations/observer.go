@@ -43,6 +43,8 @@ type observer struct {
 // hookReader reads hooks from Helm's storage.
 type hookReader interface {
 	Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (helm.Stored, error)
+	// NextHooks reads the hooks of the plan with a digest.
+	NextHooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, digest string) (helm.Stored, error)
 }
 
 // valueReader reads which values of a HelmRelease are secret.
@@ -84,6 +86,10 @@ func (o *observer) readRecord(ctx context.Context, rec reconciliation, revision 
 	if err != nil {
 		return helm.Stored{}, err
 	}
-	want := release.Target{Name: inputs.ReleaseName(rec.hr), Namespace: rec.hr.GetReleaseNamespace(), StorageNamespace: rec.hr.GetStorageNamespace()}
-	return o.hooks.Hooks(ctx, as.getter, release.StoredTarget(release.Desired{Target: want}, rec.hr.Status), revision, rec.hr.Status.History)
+	return o.hooks.Hooks(ctx, as.getter, release.StoredTarget(release.Desired{Target: desiredTarget(rec.hr)}, rec.hr.Status), revision, rec.hr.Status.History)
+}
+
+// desiredTarget returns the release that a HelmRelease requests.
+func desiredTarget(hr *helmv2.HelmRelease) release.Target {
+	return release.Target{Name: inputs.ReleaseName(hr), Namespace: hr.GetReleaseNamespace(), StorageNamespace: hr.GetStorageNamespace()}
 }

@@ -54,6 +54,8 @@ type bench struct {
 	// refuse, if set, returns the answer to a write.
 	refuse func(did string) error
 	stored helm.Stored
+	// planned is the digest of the plan in the Secret.
+	planned string
 	unread error
 	values []string
 	log    string
@@ -75,6 +77,16 @@ type bench struct {
 
 func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int, helmv2.Snapshots) (helm.Stored, error) {
 	return b.stored, b.unread
+}
+
+// NextHooks returns the hooks of the plan p1.
+func (b *bench) NextHooks(_ context.Context, _ genericclioptions.RESTClientGetter, _ release.Target, digest string) (helm.Stored, error) {
+	if digest != b.planned {
+		return helm.Stored{}, release.ErrPlanVoid
+	}
+	next := *b.stored.Release
+	next.Revision, next.Next = 0, true
+	return helm.Stored{Release: &next}, nil
 }
 
 func (b *bench) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) { return b.values, nil }

@@ -109,6 +109,7 @@ func (releaseChanged) Update(e event.UpdateEvent) bool {
 	}
 	return before.Generation != after.Generation ||
 		before.Annotations[opsv1alpha1.AnnotationHolder] != after.Annotations[opsv1alpha1.AnnotationHolder] ||
+		requestAnswered(before, after) ||
 		status.Announced(before.Status) != status.Announced(after.Status) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 		!equality.Semantic.DeepEqual(before.Status.History, after.Status.History)

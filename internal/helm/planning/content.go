@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -86,7 +87,14 @@ func (t *Text) Digest() string {
 	}
 	hooks := make([][]string, 0, len(t.Hooks))
 	for _, h := range t.Hooks {
-		hooks = append(hooks, []string{h.Kind, h.Name, h.Path, h.Manifest})
+		hook := []string{h.Kind, h.Name, h.Path, h.Manifest, strconv.Itoa(h.Weight)}
+		for _, e := range h.Events {
+			hook = append(hook, "event "+e.String())
+		}
+		for _, p := range h.DeletePolicies {
+			hook = append(hook, "delete "+p.String())
+		}
+		hooks = append(hooks, hook)
 	}
 	return plan.DigestOf([]any{t.Manifest, hooks, t.CRDs})
 }

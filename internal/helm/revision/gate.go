@@ -14,6 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -42,6 +43,9 @@ type Gate struct {
 	Checks
 	// Hooks are the hooks of the revision that the action works on.
 	Hooks *Hooks
+
+	// Skips are the hooks that an upgrade may leave out.
+	Skips []release.Skip
 
 	// Newest is the number of the newest revision that Helm has read, 0 if none.
 	Newest int
@@ -111,6 +115,7 @@ func (g *Gate) check(key string, rls *helmrelease.Release) error {
 	if g.Next != nil {
 		g.Next(rls)
 	}
+	g.skip(rls)
 	if g.Choose != nil {
 		g.Choose(max(rls.Version, g.resumes()) - 1)
 	}
@@ -128,6 +133,25 @@ func (g *Gate) check(key string, rls *helmrelease.Release) error {
 		return g.Check(rls)
 	}
 	return nil
+}
+
+// skip leaves out the first pre-upgrade hook of a new revision if an Operation has run it. What an
+// Operation ran before another hook would have run in another order.
+func (g *Gate) skip(rls *helmrelease.Release) {
+	if len(g.Skips) == 0 || g.resumes() != 0 {
+		return
+	}
+	hooks, namespace := hooksOf(rls)
+	first := hookjob.First(hooks, namespace, string(helmrelease.HookPreUpgrade))
+	if first < 0 {
+		return
+	}
+	digest := hookjob.Digest(hooks[first])
+	if i := slices.IndexFunc(g.Skips, func(s release.Skip) bool { return s.Digest == digest }); i >= 0 {
+		skip := g.Skips[i]
+		skip.Hook = nameOf(rls.Hooks[first])
+		g.Store.Skip(skip)
+	}
 }
 
 // takeOver replaces a new revision by the pending one with the given number.

@@ -27,6 +27,8 @@ func (fakeStore) Begin(int) (release.Attempt, error) { return release.Attempt{},
 
 func (fakeStore) SetAttempt(int, release.Attempt) error { return nil }
 
+func (fakeStore) Skip(release.Skip) {}
+
 func (fakeStore) Proven(int) bool { return true }
 
 func (fakeStore) Resume(int) (*helmrelease.Release, release.Attempt, error) {

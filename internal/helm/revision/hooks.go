@@ -29,6 +29,8 @@ type Store interface {
 	SetAttempt(version int, a release.Attempt) error
 	// Resume takes over the attempt on a revision, and returns the revision.
 	Resume(version int) (*helmrelease.Release, release.Attempt, error)
+	// Skip makes the new revision contain the hook that its upgrade leaves out.
+	Skip(skip release.Skip)
 	// Proven reports whether a revision that was read comes from the HelmRelease of the action.
 	Proven(version int) bool
 }
@@ -84,7 +86,7 @@ type step struct {
 
 // Hooks records the hooks that an action of Helm runs. Each start is stored before the hook is
 // created, and each success before the hook is deleted. Helm runs all hooks of an event one after
-// the other; for those that an earlier process has run, the client does nothing. The zero value
+// the other; for those that an earlier process or an Operation has run, the client does nothing. The zero value
 // belongs to an action that has not begun. It may be used concurrently.
 type Hooks struct {
 	store Store
@@ -169,14 +171,17 @@ func (h *Hooks) stepsOf(event helmrelease.HookEvent) []step {
 			steps = append(steps, step{event: event, hook: i, last: hook.LastRun})
 		}
 	}
-	if string(event) != h.attempt.Event {
-		return steps
-	}
 	mark := func(name string, p Progress) {
 		i := slices.IndexFunc(steps, func(s step) bool { return s.progress == NotStarted && nameOf(h.all[s.hook]) == name })
 		if i >= 0 {
 			steps[i].progress = p
 		}
+	}
+	if skip := h.attempt.Skipped; skip != nil && event == helmrelease.HookPreUpgrade {
+		mark(skip.Hook, Finished)
+	}
+	if string(event) != h.attempt.Event {
+		return steps
 	}
 	for _, name := range h.attempt.Finished {
 		mark(name, Finished)

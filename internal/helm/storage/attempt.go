@@ -42,6 +42,14 @@ func (d *Driver) newAttempt(version int) *release.Attempt {
 // same number that is installed after an uninstall.
 const idSuffix = 8
 
+// Skip makes the attempt on the new revision contain the hook that it leaves out. It must be called
+// before the revision is staged.
+func (d *Driver) Skip(skip release.Skip) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.options.Attempt.Skipped = &skip
+}
+
 // AttemptOn returns the attempt in the record of a stored revision; nil if it has none. It reads
 // the Secret unless this driver has read it.
 func (d *Driver) AttemptOn(version int) (*release.Attempt, error) {

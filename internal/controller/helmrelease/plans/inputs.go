@@ -62,6 +62,12 @@ func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.HelmAction) bas
 	return b
 }
 
+// InputsOf returns the digest of the inputs of an upgrade. It is status.inputs of its plan, if there is
+// one.
+func InputsOf(hr *helmv2.HelmRelease, in release.Input, upgrade release.Upgrade) string {
+	return basisOf(hr, in, upgrade).inputs
+}
+
 // isCurrent reports whether a plan was computed from the basis, in the present version of plans.
 func (b basis) isCurrent(of *v1alpha1.ReleasePlan) bool {
 	if of == nil || of.Status.Digest == "" || of.Status.Inputs != b.inputs || of.Status.Version != plan.Version {
