@@ -184,6 +184,8 @@ type Revision struct {
 	// Plan is the digest of the plan that the revision was made of; empty if there was none, or
 	// another action has worked on the revision since.
 	Plan string
+	// Skipped is the hook that the upgrade has left out; nil if there is none.
+	Skipped *Skip
 	// InstallHooksLeft is true if the revision has pre-install or post-install hooks that have not
 	// succeeded.
 	InstallHooksLeft bool

@@ -276,18 +276,18 @@ func changesOf(o release.Outcome, before, after *helmv2.Snapshot) string {
 	if plan := release.PlanOf(o.Action); plan.Overrode != "" {
 		clauses = append(clauses, fmt.Sprintf("%s overridden by %s: %s", plan.Overrode, plan.OverriddenBy, plan.OverrideReason))
 	}
-	if skip := skippedIn(o); skip != nil {
+	if skip := skippedBy(o); skip != nil {
 		clauses = append(clauses, fmt.Sprintf("hook %s was left out, because Operation %s has run it (approved by %s)", oneLine(skip.Hook), skip.Operation, oneLine(skip.ApprovedBy)))
 	}
 	return strings.Join(slices.DeleteFunc(clauses, func(c string) bool { return c == "" }), "; ")
 }
 
-// skippedIn returns the hook that an upgrade has left out; nil if there is none.
-func skippedIn(o release.Outcome) *release.Skip {
-	if _, upgrades := o.Action.(release.Upgrade); !upgrades || len(o.Revisions) == 0 || o.Revisions[0].Attempt == nil {
+// skippedBy returns the hook that an upgrade has left out; nil if there is none.
+func skippedBy(o release.Outcome) *release.Skip {
+	if _, upgrades := o.Action.(release.Upgrade); !upgrades || len(o.Revisions) == 0 {
 		return nil
 	}
-	return o.Revisions[0].Attempt.Skipped
+	return o.Revisions[0].Skipped
 }
 
 // chartChange returns the versions of chart and app that differ. For an install, it returns the

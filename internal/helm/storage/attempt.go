@@ -63,11 +63,19 @@ func (d *Driver) AttemptOn(version int) (*release.Attempt, error) {
 	return &a, nil
 }
 
-// Begin makes later updates of a stored revision contain a new attempt, and returns it.
+// Begin makes later updates of a stored revision contain a new attempt, and returns it. The hook that
+// the upgrade has left out stays in the record.
 func (d *Driver) Begin(version int) (release.Attempt, error) {
+	before, err := d.AttemptOn(version)
+	if err != nil {
+		return release.Attempt{}, err
+	}
 	d.mu.Lock()
 	a := d.newAttempt(version)
 	d.mu.Unlock()
+	if before != nil {
+		a.Skipped = before.Skipped
+	}
 	return *a, d.SetAttempt(version, *a)
 }
 

@@ -211,6 +211,9 @@ func toRevision(rls *helmrelease.Release, annotations map[string]string) release
 	if rev.Pending() || rev.Status == helmv2.StatusUninstalling || rev.EndedEarly() {
 		rev.Attempt = attempt
 	}
+	if attempt != nil {
+		rev.Skipped = attempt.Skipped
+	}
 	switch {
 	case attempt == nil:
 	case attempt.Action == helmv2.ActionTest:
