@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -20,10 +21,17 @@ import (
 // logPatience is how long a log may last after its Operation has ended.
 const logPatience = 5 * time.Second
 
+// Values of --from.
+const (
+	fromInstalled = "installed"
+	fromNext      = "next"
+)
+
 func runCommand(s *Session) *cobra.Command {
 	var w wait
 	var ttl time.Duration
 	kind, follow := "", true
+	from, skip := fromInstalled, false
 	cmd := &cobra.Command{
 		Use:   "run NAME HOOK",
 		Short: "Run a hook of the chart as an Operation, with its logs",
@@ -32,6 +40,8 @@ func runCommand(s *Session) *cobra.Command {
 			"Ctrl-C ends the command, and not the Operation.",
 		Example: "  # Run the hook web-migrate\n" +
 			"  kubectl pintle run web web-migrate\n\n" +
+			"  # Run the migration of the next version while this one serves, and let the upgrade leave it out\n" +
+			"  kubectl pintle run web web-migrate --from=next --skip-in-upgrade\n\n" +
 			"  # Run all hooks of an event\n" +
 			"  kubectl pintle run web pre-upgrade\n\n" +
 			"  # Run the tests of the chart, and delete the Operation after a day\n" +
@@ -41,6 +51,8 @@ func runCommand(s *Session) *cobra.Command {
 	}
 	w.add(cmd)
 	cmd.Flags().StringVar(&kind, "type", string(opsv1alpha1.TypeRunCommand), "Type of the Operation, for users and dashboards.")
+	cmd.Flags().StringVar(&from, "from", fromInstalled, "Version of the hook: installed, or next for a pre-upgrade hook of the next upgrade.")
+	cmd.Flags().BoolVar(&skip, "skip-in-upgrade", false, "If true, the next upgrade leaves out the hook if the Operation succeeds. Only with --from=next.")
 	cmd.Flags().BoolVar(&follow, "logs", true, "If true, print the logs of the Pods while they run. Only with --wait.")
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "Delete the Operation this long after it has ended. Without the flag, it is kept.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -52,8 +64,22 @@ func runCommand(s *Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if from != fromInstalled && from != fromNext {
+			return fmt.Errorf("--from %s is neither %s nor %s", from, fromInstalled, fromNext)
+		}
+		if skip && from != fromNext {
+			return errors.New("--skip-in-upgrade needs --from=next")
+		}
 		op := request.Hook(hr.Namespace, hr.Name, args[1], s.Now())
 		op.Spec.Type = opsv1alpha1.OperationType(kind)
+		if from == fromNext {
+			op.Spec.Parameters = &opsv1alpha1.Parameters{HookName: args[1], From: opsv1alpha1.FromNext, SkipInUpgrade: skip}
+		}
+		if skip {
+			if op.Spec.Parameters.SkipApprovedBy, err = c.user(cmd.Context()); err != nil {
+				return err
+			}
+		}
 		if cmd.Flags().Changed("ttl") {
 			if ttl < 0 || ttl.Seconds() > math.MaxInt32 {
 				return fmt.Errorf("--ttl %s is not between 0 and %d seconds", ttl, math.MaxInt32)

@@ -90,7 +90,11 @@ func HooksOf(f HookFacts) Hooks {
 		return all
 	}
 	for _, h := range f.Plan.Status.Hooks {
-		all.Items = append(all.Items, HookRow{Version: HookNext, Name: h.Name, Kind: h.Kind, Events: strings.Join(h.Events, ", ")})
+		row := HookRow{Version: HookNext, Name: h.Name, Kind: h.Kind, Events: strings.Join(h.Events, ", ")}
+		if (h.Kind == "Job" || h.Kind == "Pod") && f.Plan.Status.Action == v1alpha1.PlanUpgrade && slices.Contains(h.Events, "pre-upgrade") {
+			row.Command = fmt.Sprintf("kubectl pintle run %s %s --from=next -n %s", hr.Name, h.Name, hr.Namespace)
+		}
+		all.Items = append(all.Items, row)
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,8 +30,8 @@ import (
 )
 
 // admissionPolicies returns the admission policies that are shipped, each with its binding: for approvals,
-// and for overrides.
-func (w *world) admissionPolicies() (approvals, overrides []client.Object) {
+// for overrides, and for hooks that upgrades leave out.
+func (w *world) admissionPolicies() (approvals, overrides, skips []client.Object) {
 	w.t.Helper()
 	raw, err := os.ReadFile("../../config/policy/approval.yaml")
 	w.must(err)
@@ -42,11 +43,11 @@ func (w *world) admissionPolicies() (approvals, overrides []client.Object) {
 		}
 		return objects
 	}
-	approvals, overrides = pair(), pair()
+	approvals, overrides, skips = pair(), pair(), pair()
 	if err := documents.Decode(&metav1.PartialObjectMetadata{}); !errors.Is(err, io.EOF) {
 		w.t.Fatalf("the file has more documents: %v", err)
 	}
-	return approvals, overrides
+	return approvals, overrides, skips
 }
 
 // installAdmission installs an admission policy, and waits until the API server refuses a plan.
@@ -65,11 +66,11 @@ func (w *world) installAdmission(objects []client.Object, refused v1alpha1.Relea
 	})
 }
 
-// installApprovalPolicy installs the admission policy for approvals.
+// installApprovalPolicy installs the admission policies for approvals and for hooks that upgrades leave out.
 func (w *world) installApprovalPolicy() {
 	w.t.Helper()
-	approvals, _ := w.admissionPolicies()
-	w.installAdmission(approvals, v1alpha1.ReleasePlanSpec{Approved: "sha256:0", ApprovedBy: "another"}, "spec.approvedBy must be")
+	approvals, _, skips := w.admissionPolicies()
+	w.installAdmission(slices.Concat(skips, approvals), v1alpha1.ReleasePlanSpec{Approved: "sha256:0", ApprovedBy: "another"}, "spec.approvedBy must be")
 }
 
 // refuses checks that the API server has refused a request with a text.
