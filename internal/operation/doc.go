@@ -28,6 +28,7 @@
 //
 //	decide.go   Decide and the ordered list of rules
 //	facts.go    facts derived from an Input, and the reads that a decision needs
+//	next.go     the plan of the next upgrade, and the hooks that it leaves out
 //	target.go   the HelmRelease that an Operation is for
 //	job.go      Job and Pod status reduced to a Job of an Input
 //	logs.go     limits of logs in status

@@ -49,6 +49,8 @@ func (in Input) planProblem() *Problem {
 		return &Problem{opsv1alpha1.ReasonSkipNotGuarded, "the upgrade may not leave out the hook: " + n.Unguarded}
 	case recorded != "" && n.Applied:
 		return &Problem{opsv1alpha1.ReasonPlanChanged, "the plan with the hook was applied before the hook ran"}
+	case recorded != "" && n.Digest == "":
+		return &Problem{opsv1alpha1.ReasonPlanChanged, "the plan with the hook does not exist any more"}
 	case recorded != "" && n.Digest != recorded:
 		return &Problem{opsv1alpha1.ReasonPlanChanged, "the next upgrade has another plan than when the Operation was accepted"}
 	case recorded != "" || !in.planAnswered():
