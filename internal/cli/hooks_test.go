@@ -35,7 +35,7 @@ func TestHooks(t *testing.T) {
 		Status:     opsv1alpha1.OperationStatus{Outputs: &opsv1alpha1.Outputs{Jobs: []opsv1alpha1.JobResult{{Hook: "web-backup", Phase: "Failed", StartedAt: &at}}}},
 	}, &v1alpha1.ReleasePlan{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"},
-		Status: v1alpha1.ReleasePlanStatus{Digest: "sha256:1", Hooks: []v1alpha1.PlanHook{
+		Status: v1alpha1.ReleasePlanStatus{Digest: "sha256:1", Action: v1alpha1.PlanUpgrade, Hooks: []v1alpha1.PlanHook{
 			{APIVersion: "batch/v1", Kind: "Job", Name: "web-migrate", Events: []string{"pre-upgrade"}},
 		}},
 	})

@@ -134,3 +134,19 @@ func TestRunDeletedAtOnce(t *testing.T) {
 		t.Errorf("%v, the Operations are %+v", err, ops.Items)
 	}
 }
+
+// TestRunNext: a hook of the next version is run in the name of the user, and only a pre-upgrade hook by
+// its name.
+func TestRunNext(t *testing.T) {
+	w := runWorld(t)
+	w.user = "alice"
+	w.operate = ended(opsv1alpha1.PhaseSucceeded, opsv1alpha1.ConditionSucceeded, "Job web-migrate completed")
+	w.golden("run-next", "run web web-migrate --from=next --skip-in-upgrade --logs=false", "run web web-migrate --skip-in-upgrade", "run web web-migrate --from=tomorrow")
+	var ops opsv1alpha1.OperationList
+	if err := w.client.List(t.Context(), &ops); err != nil || len(ops.Items) != 1 {
+		t.Fatalf("%v, the Operations are %v", err, ops.Items)
+	}
+	if p := ops.Items[0].Spec.Parameters; p.HookName != "web-migrate" || p.From != opsv1alpha1.FromNext || !p.SkipInUpgrade || p.SkipApprovedBy != "alice" {
+		t.Errorf("the parameters are %+v", p)
+	}
+}

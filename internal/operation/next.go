@@ -6,6 +6,7 @@ package operation
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -117,7 +118,11 @@ func MaySkip(op *opsv1alpha1.Operation, hr *helmv2.HelmRelease) bool {
 // rollback as a remediation restores what was there before the failed upgrade.
 func isSpent(op *opsv1alpha1.Operation, revisions []release.Revision) bool {
 	since := op.Status.Next.Revision
-	if len(revisions) == 0 || revisions[0].Version < since || revisions[0].FirstDeployed.After(op.Status.StartedAt.Time) {
+	if len(revisions) == 0 || revisions[0].Version < since {
+		return true
+	}
+	// Times of the API have no fractions of a second.
+	if installed := revisions[0].FirstDeployed.Truncate(time.Second); installed.After(op.Status.StartedAt.Time) {
 		return true
 	}
 	newer := 0

@@ -51,6 +51,7 @@ func TestSkippable(t *testing.T) {
 		"Uninstalled since":       {revisions: []release.Revision{rev(4, helmv2.StatusUninstalled), base}, runs: true},
 		"No release":              {revisions: []release.Revision{}, runs: true},
 		"Installed anew":          {revisions: []release.Revision{rev(3, helmv2.StatusDeployed, func(r *release.Revision) { r.FirstDeployed = started.Add(time.Minute) })}, runs: true},
+		"Installed just before":   {revisions: []release.Revision{rev(3, helmv2.StatusDeployed, func(r *release.Revision) { r.FirstDeployed = started.Add(time.Second / 2) })}},
 		"Older release":           {revisions: []release.Revision{rev(2, helmv2.StatusDeployed)}, runs: true},
 		"Other inputs":            {inputs: "sha256:other", runs: true},
 		"Failed":                  {change: func(op *opsv1alpha1.Operation) { op.Status.Phase = opsv1alpha1.PhaseFailed }, runs: true},

@@ -16,7 +16,7 @@ import (
 
 // Version is the version of what plans state. It grows when a plan of the same action states more or
 // something else, such that a policy may decide otherwise.
-const Version = 2
+const Version = 3
 
 // Changes is what an action would change.
 type Changes struct {

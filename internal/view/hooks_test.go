@@ -30,7 +30,7 @@ func TestHooksOf(t *testing.T) {
 		}
 	}
 	plan := func(digest, applied string) *v1alpha1.ReleasePlan {
-		p := &v1alpha1.ReleasePlan{Status: v1alpha1.ReleasePlanStatus{Digest: digest, Hooks: []v1alpha1.PlanHook{{Name: "new", Kind: "Job", Events: []string{"pre-upgrade", "test"}}}}}
+		p := &v1alpha1.ReleasePlan{Status: v1alpha1.ReleasePlanStatus{Digest: digest, Action: v1alpha1.PlanUpgrade, Hooks: []v1alpha1.PlanHook{{Name: "new", Kind: "Job", Events: []string{"pre-upgrade", "test"}}}}}
 		if applied != "" {
 			p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionApplied, Status: metav1.ConditionStatus(applied), Reason: v1alpha1.ReasonApplied}}
 		}
@@ -83,7 +83,7 @@ func TestHooksOf(t *testing.T) {
 				row,
 			}, Notes: []string{unknown}},
 		},
-		"next":    {view.HookFacts{Plan: plan("sha256:1", "")}, view.Hooks{Items: []view.HookRow{{Version: view.HookNext, Name: "new", Kind: "Job", Events: "pre-upgrade, test"}}}},
+		"next":    {view.HookFacts{Plan: plan("sha256:1", "")}, view.Hooks{Items: []view.HookRow{{Version: view.HookNext, Name: "new", Kind: "Job", Events: "pre-upgrade, test", Command: "kubectl pintle run web new --from=next -n apps"}}}},
 		"applied": {view.HookFacts{Plan: plan("sha256:1", "True")}, view.Hooks{Items: []view.HookRow{}, Notes: []string{unknown}}},
 		"failed":  {view.HookFacts{Plan: failed}, view.Hooks{Items: []view.HookRow{}, Notes: []string{unknown}}},
 		"pending": {view.HookFacts{Plan: plan("", "")}, view.Hooks{Items: []view.HookRow{}, Notes: []string{unknown}}},

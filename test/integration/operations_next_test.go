@@ -169,7 +169,9 @@ func TestSkipPolicy(t *testing.T) {
 		func(op *opsv1alpha1.Operation) { op.Spec.Parameters.From = "" },
 		func(op *opsv1alpha1.Operation) { op.Spec.TargetRef.Kind = "Application" },
 		func(op *opsv1alpha1.Operation) { op.Spec.Parameters.Revision = 1 },
-		func(op *opsv1alpha1.Operation) { op.Spec.Parameters.HookName, op.Spec.Parameters.Event = "", "pre-upgrade" },
+		func(op *opsv1alpha1.Operation) {
+			op.Spec.Parameters.HookName, op.Spec.Parameters.Event = "", "pre-upgrade"
+		},
 	} {
 		op := made("invalid", "lead")
 		edit(op)

@@ -56,9 +56,9 @@ type bench struct {
 	stored helm.Stored
 	// planned is the digest of the plan in the Secret.
 	planned string
-	unread error
-	values []string
-	log    string
+	unread  error
+	values  []string
+	log     string
 	// read, if set, answers for every container instead of log.
 	read     func(options *corev1.PodLogOptions) (string, error)
 	enqueued []types.NamespacedName
