@@ -154,6 +154,11 @@ type ReleasePlanStatus struct {
 	// +optional
 	To *PlanRevision `json:"to,omitempty"`
 
+	// What the action may harm, the most severe class first. At most 8 of each class. It is empty, and
+	// not absent, if nothing was found.
+	// +optional
+	Dangers []PlanDanger `json:"dangers,omitzero"`
+
 	// The numbers of changes.
 	// +optional
 	Summary PlanSummary `json:"summary,omitempty"`
@@ -203,6 +208,42 @@ type ReleasePlanStatus struct {
 	// The conditions Ready, Approved and Applied.
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// DangerClass is what a change may harm.
+//
+// +kubebuilder:validation:Enum=DataLoss;Outage;Access;Supply
+type DangerClass string
+
+// The classes of dangers.
+const (
+	// DataLoss is the loss of stored data.
+	DataLoss DangerClass = "DataLoss"
+	// Outage is an interruption of a service, or an upgrade that cannot succeed.
+	Outage DangerClass = "Outage"
+	// Access is more permissions, or access to nodes.
+	Access DangerClass = "Access"
+	// Supply is a less certain origin of images.
+	Supply DangerClass = "Supply"
+)
+
+// DangerClasses returns all classes, the most severe first.
+func DangerClasses() []DangerClass { return []DangerClass{DataLoss, Outage, Access, Supply} }
+
+// PlanDanger is what a change of one object may harm.
+type PlanDanger struct {
+	Class DangerClass `json:"class"`
+
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind"`
+	// Empty for cluster-scoped objects.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+
+	// What happens, as a sentence about the object.
+	Reason string `json:"reason"`
 }
 
 // PlanRevision is a revision of the release.

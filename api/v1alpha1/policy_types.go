@@ -84,6 +84,12 @@ type ReleasePolicySpec struct {
 	// +optional
 	Approval Approval `json:"approval,omitempty"`
 
+	// Classes of dangers. Changes whose plan has a danger of one of them wait until the plan is approved,
+	// besides those of approval. Empty or absent adds none.
+	// +kubebuilder:validation:MaxItems=4
+	// +optional
+	ApprovalClasses []DangerClass `json:"approvalClasses,omitempty"`
+
 	// Why nothing is installed, upgraded, uninstalled or rolled back on request. Empty or absent does
 	// not freeze.
 	// +kubebuilder:validation:MaxLength=1024

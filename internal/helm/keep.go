@@ -61,7 +61,7 @@ func (j *Job) keepsNamespace(of v1alpha1.PlanAction, removal v1alpha1.PlanRemova
 		demands = demands.OnRollback()
 	}
 	planned := j.plans || release.PlanOf(j.Action).Digest != ""
-	if planned && demands.Assess(of, []v1alpha1.PlanRemoval{removal}).Needs != "" {
+	if planned && demands.Assess(of, []v1alpha1.PlanRemoval{removal}, nil).Needs != "" {
 		return ""
 	}
 	return "a Namespace is deleted with all that it has, and no approved plan names it"

@@ -244,7 +244,7 @@ func TestSecretsHideNothing(t *testing.T) {
 	if diff := cmp.Diff([]string{"Delete PersistentVolumeClaim/data destructive"}, changesIn(p.All)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if a := protecting("PersistentVolumeClaim").Assess(p.Status.Action, p.Status.Removals); a.Denied == "" {
+	if a := protecting("PersistentVolumeClaim").Assess(p.Status.Action, p.Status.Removals, p.Status.Dangers); a.Denied == "" {
 		t.Errorf("the plan is not denied: %+v", p.Status.Removals)
 	}
 }

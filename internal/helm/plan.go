@@ -18,11 +18,14 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
+	"github.com/pintle-dev/pintle/internal/danger"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
@@ -144,7 +147,7 @@ func (p *planner) redactError(err error) error {
 func (p *planner) compute(ctx context.Context) (err error) {
 	defer p.recover(ctx, &err)
 	action := p.request.Action
-	p.facts = plan.Facts{Inputs: p.request.Inputs, Action: action, Redact: p.text, Literal: p.literal}
+	p.facts = plan.Facts{Inputs: p.request.Inputs, Action: action, Namespace: p.job.target().Namespace, Redact: p.text, Literal: p.literal}
 	p.content = planning.Content{Action: action, Inputs: p.request.Inputs}
 	var before *removal
 	if action == v1alpha1.PlanRollback {
@@ -161,6 +164,7 @@ func (p *planner) compute(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	p.addHooks()
 	p.content.Base, p.content.Changes = p.facts.Base, p.facts.Changes.Digest()
 	p.facts.Text = p.content.Text.Digest()
 	return nil
@@ -172,6 +176,46 @@ func (p *planner) recover(ctx context.Context, err *error) {
 		*err = fmt.Errorf("computing the plan panicked: %v", cause)
 		logr.FromContextOrDiscard(ctx).Error(p.redact.Error(*err), "Helm panicked", "stack", string(debug.Stack()))
 	}
+}
+
+// addHooks adds the hooks that run, and those of the base revision, to the objects in which dangers are
+// looked for. Hooks that are tests do not run.
+func (p *planner) addHooks() {
+	if p.base != nil {
+		p.facts.Before = append(p.facts.Before, hookObjects(p.base.Hooks)...)
+	}
+	if p.content.Text == nil {
+		return
+	}
+	runs := func(h *helmrelease.Hook) bool {
+		return slices.ContainsFunc(p.facts.Hooks, func(o v1alpha1.PlanHook) bool { return o.Kind == h.Kind && o.Name == h.Name })
+	}
+	for _, h := range p.content.Text.Hooks {
+		if runs(h) {
+			p.facts.After = append(p.facts.After, hookObjects([]*helmrelease.Hook{h})...)
+		}
+	}
+}
+
+// hookObjects returns the objects of hooks.
+func hookObjects(hooks []*helmrelease.Hook) []danger.Object {
+	var all []danger.Object
+	for _, h := range hooks {
+		var o unstructured.Unstructured
+		if bounded.Manifest().Unmarshal([]byte(h.Manifest), &o.Object) != nil {
+			continue
+		}
+		if !o.IsList() {
+			all = append(all, danger.Object{Content: o.Object, Hook: true})
+		}
+		_ = o.EachListItem(func(item runtime.Object) error {
+			if one, is := item.(*unstructured.Unstructured); is {
+				all = append(all, danger.Object{Content: one.Object, Hook: true})
+			}
+			return nil
+		})
+	}
+	return all
 }
 
 // store stores the rendered text.
@@ -186,7 +230,7 @@ func (p *planner) store(ctx context.Context) error {
 // restore computes the changes that would make live objects equal a stored revision.
 func (p *planner) restore(ctx context.Context, version int) (err error) {
 	defer p.recover(ctx, &err)
-	p.facts = plan.Facts{Action: v1alpha1.PlanUpgrade, Redact: p.text, Literal: p.literal}
+	p.facts = plan.Facts{Action: v1alpha1.PlanUpgrade, Namespace: p.job.target().Namespace, Redact: p.text, Literal: p.literal}
 	run, err := p.prepare(ctx, p.getter, p.job, p.redact)
 	if err != nil {
 		return err

@@ -16,6 +16,11 @@ const (
 	maxEntries = 200
 	// maxFields is the number of fields of one change.
 	maxFields = 50
+	// maxDangers is the number of dangers of each class, maxReason the number of bytes of a reason, and
+	// maxName the number of bytes of a name.
+	maxDangers = 8
+	maxReason  = 256
+	maxName    = 253
 	// maxText is the number of bytes of one text.
 	maxText = 1024
 
@@ -23,7 +28,8 @@ const (
 	// single fields of the status.
 	maxBytes       = 256 << 10
 	shareOfChanges = 128 << 10
-	shareOfOthers  = 22 << 10
+	shareOfDangers = 16 << 10
+	shareOfOthers  = 19 << 10
 )
 
 // limits counts the entries that a plan lacks.
@@ -42,6 +48,22 @@ func (l *limits) fields(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 		}
 	}
 	return all
+}
+
+// dangers returns the first dangers of each class, and counts the others. Policies demand approval of
+// classes, so that the first danger of each class is never left out.
+func (l *limits) dangers(all []v1alpha1.PlanDanger) []v1alpha1.PlanDanger {
+	some, bytes, counts := []v1alpha1.PlanDanger{}, shareOfDangers, map[v1alpha1.DangerClass]int{}
+	for _, d := range all {
+		size := sizeOf(d)
+		if counts[d.Class]++; counts[d.Class] > 1 && (counts[d.Class] > maxDangers || size > bytes) {
+			l.omitted++
+			continue
+		}
+		bytes -= size
+		some = append(some, d)
+	}
+	return some
 }
 
 // metadataLast returns 1 for a field of the metadata, and 0 for others.

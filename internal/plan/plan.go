@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/brief"
+	"github.com/pintle-dev/pintle/internal/danger"
 )
 
 // Version is the version of what plans state. It grows when a plan of the same action states more or
@@ -26,6 +27,9 @@ type Changes struct {
 	Unchanged int
 	Images    []v1alpha1.PlanImage
 	Warnings  []string
+	// Before and After are the objects of the revisions before and after the action, in which dangers are
+	// looked for. The digest does not cover them.
+	Before, After []danger.Object
 	// Undefined are the kinds whose CRDs are deleted, and with them all objects of these kinds.
 	Undefined []apischema.GroupKind
 }
@@ -38,7 +42,9 @@ type Facts struct {
 	// the base revision; 0 if there is none.
 	Inputs, Text string
 	Base         int
-	Action       v1alpha1.PlanAction
+	// Namespace is the namespace of objects that name none.
+	Namespace string
+	Action    v1alpha1.PlanAction
 	// From is the base revision, nil if there is none. To is the new revision, nil for an uninstall.
 	From, To *v1alpha1.PlanRevision
 	Values   []v1alpha1.PlanValue
@@ -74,6 +80,9 @@ func Build(f Facts) Plan {
 		Summary: summary(all, f.Unchanged), Removals: Removals(all, f.Undefined),
 	}
 	l := &limits{}
+	s.Dangers = l.dangers(r.dangers(danger.Find(danger.Input{
+		Namespace: f.Namespace, Old: f.Before, New: f.After, Changes: slices.Concat(f.Objects, f.CRDs),
+	})))
 	s.Changes = limit(l, l.fields(changes), shareOfChanges, withoutFields)
 	s.CRDs = limit(l, l.fields(crds), shareOfOthers, withoutFields)
 	s.Values = limit(l, r.values(f.Values), shareOfOthers, nil)
@@ -225,6 +234,15 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 			}
 			f.Path, f.From, f.To, f.TakenFrom = r.text(f.Path), r.text(f.From), to, r.text(f.TakenFrom)
 		}
+	}
+	return all
+}
+
+func (r redactor) dangers(all []v1alpha1.PlanDanger) []v1alpha1.PlanDanger {
+	for i := range all {
+		d := &all[i]
+		d.APIVersion, d.Kind = brief.Cut(d.APIVersion, maxName), brief.Cut(d.Kind, maxName)
+		d.Namespace, d.Name, d.Reason = brief.Cut(r.name(d.Namespace), maxName), brief.Cut(r.name(d.Name), maxName), brief.Cut(r.text(d.Reason), maxReason)
 	}
 	return all
 }

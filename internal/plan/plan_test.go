@@ -14,6 +14,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/danger"
 )
 
 func planned(kind, name string, of v1alpha1.ChangeKind, fields ...v1alpha1.PlanField) v1alpha1.PlanChange {
@@ -157,6 +158,35 @@ func TestLimits(t *testing.T) {
 	one := Build(Facts{Changes: Changes{Objects: []v1alpha1.PlanChange{planned("A", "a", v1alpha1.ChangeUpdate, many...), planned("B", "b", v1alpha1.ChangeUpdate)}}})
 	if len(one.Status.Changes) != 2 || one.Status.Omitted != 10 {
 		t.Errorf("%d changes, omitted %d", len(one.Status.Changes), one.Status.Omitted)
+	}
+}
+
+// TestDangers: the first danger of each class is in the plan, however many and long they are, without
+// secrets, and a plan without dangers says so.
+func TestDangers(t *testing.T) {
+	t.Parallel()
+	if none := Build(Facts{}).Status.Dangers; none == nil || len(none) > 0 {
+		t.Errorf("a plan without dangers has %#v", none)
+	}
+	f := Facts{Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }}
+	for i := range 40 {
+		long := fmt.Sprintf("%s%d", strings.Repeat("<", 2000), i)
+		f.Objects = append(f.Objects, planned("PersistentVolumeClaim", long, v1alpha1.ChangeDelete), planned("PersistentVolumeClaim", fmt.Sprint("v", i), v1alpha1.ChangeReplace))
+		f.After = append(f.After, danger.Object{Content: map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": long},
+			"spec": map[string]any{"hostPID": true, "containers": []any{map[string]any{"name": "main", "image": "hunter2" + long + "/web"}}},
+		}})
+	}
+	p := Build(f)
+	counts := map[v1alpha1.DangerClass]int{}
+	for _, d := range p.Status.Dangers {
+		counts[d.Class]++
+		if strings.Contains(d.Reason, "hunter2") || len(d.Reason) > maxReason {
+			t.Errorf("reason %s", d.Reason)
+		}
+	}
+	if counts[v1alpha1.DataLoss] != 1 || counts[v1alpha1.Access] != 1 || counts[v1alpha1.Supply] < 1 || counts[v1alpha1.Supply] > maxDangers || p.Status.Omitted < 32 {
+		t.Errorf("%v, omitted %d", counts, p.Status.Omitted)
 	}
 }
 

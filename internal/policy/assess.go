@@ -19,10 +19,10 @@ type Assessment struct {
 	Needs string
 }
 
-// Assess compares the removals of an action with the demands. They must be complete, and their kinds
-// true: names are for messages only. A rollback keeps protected objects, so that protections demand
+// Assess compares the removals and the dangers of an action with the demands. The kinds of removals and
+// the classes of dangers must be complete and true: names and reasons are for messages only. A rollback keeps protected objects, so that protections demand
 // nothing of it.
-func (d Demands) Assess(action v1alpha1.PlanAction, removals []v1alpha1.PlanRemoval) Assessment {
+func (d Demands) Assess(action v1alpha1.PlanAction, removals []v1alpha1.PlanRemoval, dangers []v1alpha1.PlanDanger) Assessment {
 	var a Assessment
 	if action != v1alpha1.PlanRollback {
 		for _, p := range d.Protections {
@@ -30,7 +30,7 @@ func (d Demands) Assess(action v1alpha1.PlanAction, removals []v1alpha1.PlanRemo
 		}
 	}
 	if a.Needs == "" {
-		a.Needs = d.approval(removals)
+		a.Needs = d.approval(removals, dangers)
 	}
 	return a
 }
@@ -52,13 +52,17 @@ func (a Assessment) protect(p Protection, action v1alpha1.PlanAction, removals [
 }
 
 // approval returns why changes need approval that no protection covers; empty if they need none.
-func (d Demands) approval(removals []v1alpha1.PlanRemoval) string {
+func (d Demands) approval(removals []v1alpha1.PlanRemoval, dangers []v1alpha1.PlanDanger) string {
 	for _, by := range d.Approvals {
 		if by.Of == v1alpha1.ApprovalAlways {
 			return by.Policy + ": all changes"
 		}
-		if i := slices.IndexFunc(removals, func(r v1alpha1.PlanRemoval) bool { return r.Destructive }); i >= 0 {
+		i := slices.IndexFunc(removals, func(r v1alpha1.PlanRemoval) bool { return r.Destructive })
+		if i >= 0 && by.Of == v1alpha1.ApprovalDestructive {
 			return fmt.Sprintf("%s: destructive changes, such as that of %s", by.Policy, objectOf(removals[i]))
+		}
+		if i := slices.IndexFunc(dangers, func(d v1alpha1.PlanDanger) bool { return slices.Contains(by.Classes, d.Class) }); i >= 0 {
+			return fmt.Sprintf("%s: %s, %s/%s: %s", by.Policy, dangers[i].Class, dangers[i].Kind, dangers[i].Name, dangers[i].Reason)
 		}
 	}
 	return ""

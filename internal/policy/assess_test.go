@@ -36,11 +36,18 @@ func TestAssess(t *testing.T) {
 		return Protection{Policy: "p", Protection: v1alpha1.Protection{Kinds: []string{kind}, Operations: []v1alpha1.ProtectedOperation{v1alpha1.ProtectDelete}}}
 	}
 	always, destructive := Approval{Policy: "a", Of: v1alpha1.ApprovalAlways}, Approval{Policy: "b", Of: v1alpha1.ApprovalDestructive}
+	class := Approval{Policy: "c", Of: v1alpha1.ApprovalNever, Classes: []v1alpha1.DangerClass{v1alpha1.DataLoss, v1alpha1.Access}}
+	both := Approval{Policy: "d", Of: v1alpha1.ApprovalDestructive, Classes: class.Classes}
+	dangers := []v1alpha1.PlanDanger{
+		{Class: v1alpha1.Outage, Kind: "Deployment", Name: "web", Reason: "it is scaled to zero"},
+		{Class: v1alpha1.Access, Kind: "Role", Name: "r", Reason: "it newly grants get on secrets"},
+	}
 	for name, tc := range map[string]struct {
 		demands Demands
 		action  v1alpha1.PlanAction
 		changes []v1alpha1.PlanChange
 		dropped []apischema.GroupKind
+		dangers []v1alpha1.PlanDanger
 		want    Assessment
 	}{
 		"Nothing":           {demands: Demands{}, changes: []v1alpha1.PlanChange{remove}},
@@ -65,8 +72,12 @@ func TestAssess(t *testing.T) {
 		"CRD":               {demands: Demands{Protections: []Protection{named("Cluster.postgresql.cnpg.io")}}, dropped: []apischema.GroupKind{{Group: "postgresql.cnpg.io", Kind: "Cluster"}}, want: Assessment{Needs: "p protects Cluster/*"}},
 		"Rollback":          {demands: Demands{Protections: []Protection{protection("p", true, v1alpha1.ProtectDelete)}}, action: v1alpha1.PlanRollback, changes: []v1alpha1.PlanChange{remove}},
 		"RollbackApproved":  {demands: Demands{Approvals: []Approval{always}}, action: v1alpha1.PlanRollback, changes: []v1alpha1.PlanChange{remove}, want: Assessment{Needs: "a: all changes"}},
+		"Class":             {demands: Demands{Approvals: []Approval{class}}, dangers: dangers, want: Assessment{Needs: "c: Access, Role/r: it newly grants get on secrets"}},
+		"OtherClass":        {demands: Demands{Approvals: []Approval{class}}, changes: []v1alpha1.PlanChange{remove}, dangers: dangers[:1]},
+		"ClassBesides":      {demands: Demands{Approvals: []Approval{both}}, changes: []v1alpha1.PlanChange{remove}, want: Assessment{Needs: "d: destructive changes, such as that of PersistentVolumeClaim/data"}},
+		"NoDanger":          {demands: Demands{Approvals: []Approval{class}}, changes: []v1alpha1.PlanChange{remove}},
 	} {
-		if got := tc.demands.Assess(tc.action, plan.Removals(tc.changes, tc.dropped)); got != tc.want {
+		if got := tc.demands.Assess(tc.action, plan.Removals(tc.changes, tc.dropped), tc.dangers); got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -95,7 +106,7 @@ func FuzzSecret(f *testing.F) {
 		verdict := func(redact func(string) string) (denied, needs bool) {
 			facts.Redact = redact
 			s := plan.Build(facts).Status
-			a := demands.Assess(s.Action, s.Removals)
+			a := demands.Assess(s.Action, s.Removals, s.Dangers)
 			return a.Denied != "", a.Needs != ""
 		}
 		denied, needs := verdict(nil)

@@ -4,6 +4,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,10 +114,12 @@ func (d Demands) Bake() Bake {
 	return b
 }
 
-// Approval is a policy that demands approval: always, or of destructive changes.
+// Approval is a policy that demands approval: always, of destructive changes, or of changes with dangers
+// of some classes.
 type Approval struct {
-	Policy string
-	Of     v1alpha1.Approval
+	Policy  string
+	Of      v1alpha1.Approval
+	Classes []v1alpha1.DangerClass `json:",omitempty"`
 	// RollbacksFree is true if rollbacks on request need no approval.
 	RollbacksFree bool `json:",omitempty"`
 }
@@ -169,6 +172,11 @@ func (d Demands) MayHold() bool {
 // NeedPlan reports whether the plan of an action must be known: to decide about the action, or because
 // a person may reject what waits for a window.
 func (d Demands) NeedPlan() bool { return d.JudgePlan() || d.Windowed }
+
+// Classify reports whether the dangers of a plan decide about it.
+func (d Demands) Classify() bool {
+	return slices.ContainsFunc(d.Approvals, func(a Approval) bool { return len(a.Classes) > 0 })
+}
 
 // JudgePlan reports whether the changes of an action decide about it.
 func (d Demands) JudgePlan() bool { return len(d.Approvals) > 0 || len(d.Protections) > 0 }

@@ -42,8 +42,9 @@ func Select(policies []Policy, r Release, now time.Time) Demands {
 		if opens, is := closed(p.Spec.Windows, now); is {
 			d.Closures = append(d.Closures, Closure{Policy: p.String(), Opens: opens, RollbacksFree: free})
 		}
-		if of := p.Spec.Approval; of == v1alpha1.ApprovalAlways || of == v1alpha1.ApprovalDestructive {
-			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, RollbacksFree: free})
+		of, classes := p.Spec.Approval, p.Spec.ApprovalClasses
+		if of == v1alpha1.ApprovalAlways || of == v1alpha1.ApprovalDestructive || len(classes) > 0 {
+			d.Approvals = append(d.Approvals, Approval{Policy: p.String(), Of: of, Classes: classes, RollbacksFree: free})
 		}
 		d.RefuseDenials = d.RefuseDenials || p.Spec.DryRunDenials == v1alpha1.DryRunDenialsRefuse
 		if o := p.Spec.Rollout; o != nil {
@@ -153,6 +154,11 @@ func (p *Policy) invalid() string {
 	case "", v1alpha1.ApprovalNever, v1alpha1.ApprovalAlways, v1alpha1.ApprovalDestructive:
 	default:
 		return fmt.Sprintf("spec.approval %q is not supported by this version", s.Approval)
+	}
+	for _, c := range s.ApprovalClasses {
+		if !slices.Contains(v1alpha1.DangerClasses(), c) {
+			return fmt.Sprintf("spec.approvalClasses: %q is not supported by this version", c)
+		}
 	}
 	switch s.Rollbacks {
 	case "", v1alpha1.RollbacksHeld, v1alpha1.RollbacksFree:

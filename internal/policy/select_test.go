@@ -71,6 +71,7 @@ func TestSelects(t *testing.T) {
 		"UnreadNotSelecting": {frozen(cluster, "", "p", namespaces(matching("team", "a")), selector(matching("tier", "staging"))), unread, false, ""},
 		"UnknownApproval":    {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Approval = "Sometimes" }), web(), false, `spec.approval "Sometimes"`},
 		"UnknownRollbacks":   {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Rollbacks = "Sometimes" }), web(), false, `spec.rollbacks "Sometimes"`},
+		"UnknownClass":       {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.ApprovalClasses = []v1alpha1.DangerClass{"Cost"} }), web(), false, `spec.approvalClasses: "Cost"`},
 		"UnknownDenials":     {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.DryRunDenials = "Ask" }), web(), false, `spec.dryRunDenials "Ask"`},
 		"UnknownOperation": {frozen(namespaced, "apps", "p", func(p *Policy) {
 			p.Spec.Protect = []v1alpha1.Protection{{Kinds: []string{"Secret"}, Operations: []v1alpha1.ProtectedOperation{"Rename"}}}
@@ -103,16 +104,18 @@ func TestStrictest(t *testing.T) {
 	}}
 	always := Policy{Kind: "ReleasePolicy", Namespace: "apps", Name: "z", Spec: v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalAlways}}
 	cluster := Policy{Kind: "ClusterReleasePolicy", Name: "c", Spec: v1alpha1.ReleasePolicySpec{Freeze: "one"}}
+	classes := []v1alpha1.DangerClass{v1alpha1.Supply}
+	cluster.Spec.ApprovalClasses = classes
 	got := Select([]Policy{never, destructive, always, cluster}, web(), time.Time{})
 	want := Demands{
 		Freezes:     []Freeze{{Policy: "ClusterReleasePolicy/c", Why: "one"}, {Policy: "ReleasePolicy/a", Why: "two", RollbacksFree: true}},
-		Approvals:   []Approval{{Policy: "ReleasePolicy/z", Of: v1alpha1.ApprovalAlways}, {Policy: "ReleasePolicy/a", Of: v1alpha1.ApprovalDestructive, RollbacksFree: true}},
+		Approvals:   []Approval{{Policy: "ReleasePolicy/z", Of: v1alpha1.ApprovalAlways}, {Policy: "ClusterReleasePolicy/c", Classes: classes}, {Policy: "ReleasePolicy/a", Of: v1alpha1.ApprovalDestructive, RollbacksFree: true}},
 		Protections: []Protection{{"ReleasePolicy/b", never.Spec.Protect[0]}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	held := Demands{Freezes: want.Freezes[:1], Approvals: want.Approvals[:1]}
+	held := Demands{Freezes: want.Freezes[:1], Approvals: want.Approvals[:2]}
 	if back := got.OnRollback(); !reflect.DeepEqual(back, held) {
 		t.Errorf("on a rollback: %+v\nwant %+v", back, held)
 	}

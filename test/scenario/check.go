@@ -138,7 +138,7 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 	if p == nil || release.PlanOf(d.HelmAction()).Digest != p.digest {
 		return fmt.Errorf("%s begins without the plan %+v: %+v", release.Name(d.Action), p, d)
 	}
-	if needs := demands.Assess(p.action, planning.Removals(p.changes, nil)).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {
+	if needs := demands.Assess(p.action, planning.Removals(p.changes, nil), p.dangers).Needs; needs != "" && (p.approved != p.digest || p.rejected == p.digest) {
 		return fmt.Errorf("%s begins without approval: %s", release.Name(d.Action), needs)
 	}
 	return nil

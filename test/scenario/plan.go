@@ -31,7 +31,7 @@ func (o observation) findPlan(in release.Input) *release.Plan {
 func (o observation) computePlan(in release.Input, do release.ComputePlan) release.Input {
 	w, of := o.World, release.PlanActionOf(in, do.Of)
 	w.plans++
-	made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basisOf(in, of), action: of, changes: w.changes}
+	made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basisOf(in, of), action: of, changes: w.changes, dangers: w.dangers}
 	if p := w.plan; p != nil {
 		made.approved, made.approvedBy, made.rejected, made.rejection = p.approved, p.approvedBy, p.rejected, p.rejection
 		made.override, made.overridden = p.override, p.overridden
@@ -71,7 +71,7 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 			f.Refused = fmt.Sprintf("%s/%s: %s", c.Kind, c.Name, c.Reason)
 		}
 	}
-	assessed := demands.Assess(p.action, planning.Removals(p.changes, nil))
+	assessed := demands.Assess(p.action, planning.Removals(p.changes, nil), p.dangers)
 	f.Denied, f.Needs = assessed.Denied, assessed.Needs
 	return f
 }
@@ -95,6 +95,12 @@ func setPlan(w *World, verb string, args arguments) error {
 		if of := v1alpha1.Approval(args.at(0)); of != v1alpha1.ApprovalNever {
 			demands.Approvals = []policy.Approval{{Policy: by, Of: of, RollbacksFree: args.has("free")}}
 		}
+		return nil
+	case "approval-class":
+		demands.Approvals = []policy.Approval{{Policy: by, Of: v1alpha1.ApprovalNever, Classes: []v1alpha1.DangerClass{v1alpha1.DangerClass(args.at(0))}}}
+		return nil
+	case "danger":
+		w.dangers = []v1alpha1.PlanDanger{{Class: v1alpha1.DangerClass(args.at(0)), Kind: "Deployment", Name: "web", Reason: args.value("reason", "it is scaled to zero")}}
 		return nil
 	case "protect":
 		kind, deny, _ := strings.Cut(args.at(0), ",")

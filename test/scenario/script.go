@@ -63,7 +63,7 @@ func (w *World) Do(line string) error {
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "conflict", "applied", "live",
 		"operation", "input-changed", "dependent", "target", "access", "policy":
 		return script{w}.change(verb, args)
-	case "approval", "changes", "protect", "approve", "reject", "override":
+	case "approval", "approval-class", "changes", "danger", "protect", "approve", "reject", "override":
 		return setPlan(w, verb, args)
 	case "stored":
 		return script{w}.put(args)

@@ -75,6 +75,7 @@ type World struct {
 	// plan is the ReleasePlan; nil if there is none. changes are those that the next one states.
 	plan    *plan
 	changes []v1alpha1.PlanChange
+	dangers []v1alpha1.PlanDanger
 	plans   int
 
 	// The memory of the process, which a crash loses.
@@ -104,6 +105,7 @@ type plan struct {
 	digest, basis string
 	action        v1alpha1.PlanAction
 	changes       []v1alpha1.PlanChange
+	dangers       []v1alpha1.PlanDanger
 
 	approved, approvedBy, rejected, rejection string
 	// override is the override that was not used yet; nil if there is none. overridden is its digest.

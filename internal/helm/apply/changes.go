@@ -73,6 +73,7 @@ func (f *Forecast) Create(c Creation) (*plan.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
+	found.addCompared(previous, next, states)
 	changed, err := found.addStates(states, f.Method.Force && !f.Method.ServerSide, f.Redact, &found.Objects)
 	if err != nil {
 		return nil, err
@@ -153,6 +154,7 @@ func (c *changes) addCRDs(f *Forecast, of Creation) (kube.ResourceList, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.addComparedCRDs(states)
 	// The schema of a CRD that exists is replaced, by a PUT or not.
 	_, err = c.addStates(states, true, f.Redact, &c.CRDs)
 	return crds, err
@@ -211,6 +213,9 @@ func (f *Forecast) Uninstall(manifest string, hooks []*helmrelease.Hook) (*plan.
 	deleted, kept, err := f.uninstalledObjects(manifest)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, info := range deleted {
+		found.Before = appendContent(found.Before, info)
 	}
 	if _, err := found.addReplaced(f, hooks, deleted, helmrelease.HookPreDelete, helmrelease.HookPostDelete); err != nil {
 		return nil, nil, err

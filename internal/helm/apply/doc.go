@@ -9,6 +9,7 @@
 //
 //	client.go        Client, which implements Helm's kube.Interface
 //	changes.go       what an action would change, for plans and diffs
+//	compared.go      the objects of two revisions, in which dangers are looked for
 //	forecast.go      what an action would do to an object
 //	target.go        the check of a target before a release moves there
 //	crds.go          the CRDs of a chart: create, replace, wait until they are served

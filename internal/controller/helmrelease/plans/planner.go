@@ -209,10 +209,13 @@ func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
 	if failed == "" && !isComplete(status) {
 		found.Failed = "the CRD of ReleasePlan is older than the controller and has no field status.removals; install the CRD of this version"
 	}
+	if failed == "" && status.Dangers == nil && q.In.Desired.Demands.Classify() {
+		found.Failed = "the CRD of ReleasePlan is older than the controller and has no field status.dangers; install the CRD of this version"
+	}
 	if status.Summary.Refused > 0 {
 		found.Refused = refusedOf(status)
 	}
-	assessed := q.In.Desired.Demands.Assess(status.Action, status.Removals)
+	assessed := q.In.Desired.Demands.Assess(status.Action, status.Removals, status.Dangers)
 	found.Denied, found.Needs = assessed.Denied, assessed.Needs
 	return found
 }

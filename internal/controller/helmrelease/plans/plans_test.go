@@ -332,6 +332,28 @@ func TestIncompletePlan(t *testing.T) {
 	w.expect("the failure names the CRD", strings.Contains(found.Failed, "CRD of ReleasePlan"), true)
 }
 
+// TestUnknownDangers: a plan whose dangers an older CRD has dropped holds the action, if a policy names
+// classes of dangers. A plan without dangers does not.
+func TestUnknownDangers(t *testing.T) {
+	w := newWorld(t)
+	w.must()
+	pruned := w.stored()
+	found := planOf(Query{HR: w.hr, In: w.in}, pruned, "")
+	w.expect("the failure without classes", found.Failed, "")
+	w.in.Desired.Demands.Approvals = []policy.Approval{{Policy: "ReleasePolicy/a", Classes: []v1alpha1.DangerClass{v1alpha1.Outage}}}
+	found = planOf(Query{HR: w.hr, In: w.in}, pruned, "")
+	w.expect("the failure names the CRD", strings.Contains(found.Failed, "status.dangers"), true)
+	none := plan.Build(plan.Facts{}).Status
+	written, err := w.write(t.Context(), pruned, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = planOf(Query{HR: w.hr, In: w.in}, written, "")
+	w.expect("the failure of a plan that was written without dangers", found.Failed, "")
+	found = planOf(Query{HR: w.hr, In: w.in}, w.stored(), "")
+	w.expect("the failure of a plan that was read without dangers", found.Failed, "")
+}
+
 // TestUnlistedRefusal: a change that is refused and not among the listed ones is known.
 func TestUnlistedRefusal(t *testing.T) {
 	w := newWorld(t)
