@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,8 +31,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/worker"
 )
 
-// exitError is the exit code of diff after an error. 1 means that something differs.
-const exitError = 2
+// The exit codes of diff after an error, and for a change that may harm something. 1 means that something
+// differs.
+const (
+	exitError  = 2
+	exitDanger = 3
+)
 
 // differ computes diffs.
 type differ interface {
@@ -49,7 +54,8 @@ func diffCommand(s *Session) *cobra.Command {
 		Short: "Show what a reconciliation, a revision or a pull request would change",
 		Long: "Shows what a reconciliation of a HelmRelease would change now: objects, fields, hooks and notes. The chart is rendered " +
 			"here, and the API server is asked by dry runs. Nothing is written. Values of Secrets are masked.\n\n" +
-			"The exit code is 0 without a difference, 1 with one, and 2 after an error or if an object would be refused.",
+			"What the change may harm comes first: data, availability, permissions, the origin of images.\n\n" +
+			"The exit code is 0 without a difference, 1 with one, 3 with one that has a danger, and 2 after an error or if an object would be refused.",
 		Example: "  # Show what the next reconciliation would change\n" +
 			"  kubectl pintle diff web\n\n" +
 			"  # Compare live objects with revision 3, or with the newest one\n" +
@@ -58,7 +64,9 @@ func diffCommand(s *Session) *cobra.Command {
 			"  # Show what all HelmReleases of a pull request would change\n" +
 			"  kustomize build apps | kubectl pintle diff -f -\n\n" +
 			"  # The same with a chart that is not published yet\n" +
-			"  kubectl pintle diff -f release.yaml --chart web-1.4.0.tgz",
+			"  kubectl pintle diff -f release.yaml --chart web-1.4.0.tgz\n\n" +
+			"  # Write the comment of a pull request\n" +
+			"  kubectl pintle diff -f release.yaml --format=markdown",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeOne,
 	}
@@ -70,7 +78,13 @@ func diffCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringArrayVar(&d.override, "override-manager", nil, "A field manager whose fields the controller takes over, as in the flag of the controller. Can be repeated.")
 	cmd.Flags().StringVar(&d.account, "default-service-account", "", "The ServiceAccount of a release without spec.serviceAccountName, as in the flag of the controller.")
 	s.completeRevision(cmd, "revision")
-	s.showCommand(cmd, d.show)
+	s.showCommand(cmd, d.show, string(outputMarkdown))
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "format" {
+			name = "output"
+		}
+		return pflag.NormalizedName(name)
+	})
 	args, run := cmd.Args, cmd.RunE
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asError(err) })
 	cmd.Args = func(cmd *cobra.Command, all []string) error { return asError(args(cmd, all)) }
@@ -122,7 +136,9 @@ func (d *diffing) check(args []string) error {
 	return nil
 }
 
-// errRefused is the error of diffs with problems, which have been printed.
+// errDanger is the error of diffs with dangers, and errRefused of diffs with problems. Both have been printed.
+var errDanger = &codedError{error: errFailed, code: exitDanger}
+
 var errRefused = &codedError{error: errFailed, code: exitError}
 
 func (d *diffing) show(ctx context.Context, c *connection, args []string) error {
@@ -139,6 +155,12 @@ func (d *diffing) show(ctx context.Context, c *connection, args []string) error 
 	}
 	err := d.print(shown, func(w io.Writer, style text.Style) error {
 		for i, found := range all {
+			if d.out == outputMarkdown {
+				if err := text.Markdown(w, found); err != nil {
+					return err
+				}
+				continue
+			}
 			if i > 0 {
 				if _, err := fmt.Fprintln(w, "\n---"); err != nil {
 					return err
@@ -157,6 +179,8 @@ func (d *diffing) show(ctx context.Context, c *connection, args []string) error 
 		return failed
 	case slices.ContainsFunc(all, func(found view.Diff) bool { return len(found.Problems) > 0 }):
 		return errRefused
+	case slices.ContainsFunc(all, func(found view.Diff) bool { return len(found.Dangers) > 0 }):
+		return errDanger
 	case slices.ContainsFunc(all, func(found view.Diff) bool { return found.Differs() }):
 		return errFailed
 	}

@@ -140,6 +140,24 @@ func TestDiff(t *testing.T) {
 		"revision 3 apps/web uid web-uid", "drift apps/web uid web-uid")
 }
 
+// TestDiffDanger: what a change may harm comes first, has an exit code of its own, and is a table in the
+// comment of a pull request, where no text of the cluster is markup. A refusal matters more.
+func TestDiffDanger(t *testing.T) {
+	d := upgraded()
+	d.Dangers = []v1alpha1.PlanDanger{
+		{Class: v1alpha1.DataLoss, Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "cache", Reason: "it is deleted, and its data may be lost"},
+		{Class: v1alpha1.Supply, Kind: "Deployment", Namespace: "apps", Name: "web", Reason: "container web runs <b>|@all*, which may be another image tomorrow"},
+	}
+	d.Notes = []string{"+```", "+</details>"}
+	w, f := diffWorld(t, d)
+	w.golden("diff-danger", "diff web", "diff web --format=markdown", "get -o markdown")
+	d.Problems = []string{"Deployment apps/web: it is refused"}
+	f.desired = d
+	w.golden("diff-danger-refused", "diff web -o markdown")
+	f.desired = view.Diff{Namespace: "apps", Name: "web"}
+	w.golden("diff-danger-none", "diff web -o markdown")
+}
+
 // TestDiffLong: only -o wide shows all fields of an object, and no escape sequence is printed.
 func TestDiffLong(t *testing.T) {
 	d := view.Diff{Namespace: "apps", Name: "web", Action: "Upgrade", Why: "release config values changed"}

@@ -27,23 +27,26 @@ const (
 	outputWide  output = "wide"
 	outputJSON  output = "json"
 	outputYAML  output = "yaml"
+	// outputMarkdown is of diff only.
+	outputMarkdown output = "markdown"
 )
 
 func outputs() []string {
 	return []string{string(outputTable), string(outputWide), string(outputJSON), string(outputYAML)}
 }
 
-// addOutput adds the flag --output to a command.
-func (s *Session) addOutput(cmd *cobra.Command) {
-	cmd.Flags().StringVarP((*string)(&s.out), "output", "o", string(outputTable), "Output format. One of: ("+strings.Join(outputs(), ", ")+").")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp))
+// addOutput adds the flag --output to a command, with formats that only this command has.
+func (s *Session) addOutput(cmd *cobra.Command, more ...string) {
+	all := append(outputs(), more...)
+	cmd.Flags().StringVarP((*string)(&s.out), "output", "o", string(outputTable), "Output format. One of: ("+strings.Join(all, ", ")+").")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // showCommand completes a command that reads, and prints a view.
-func (s *Session) showCommand(cmd *cobra.Command, show func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
-	s.addOutput(cmd)
+func (s *Session) showCommand(cmd *cobra.Command, show func(ctx context.Context, c *connection, args []string) error, formats ...string) *cobra.Command {
+	s.addOutput(cmd, formats...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.out.check(); err != nil {
+		if err := s.out.check(formats...); err != nil {
 			return err
 		}
 		c, err := s.connect()
@@ -76,10 +79,10 @@ func (s *Session) noteOwner(hr *helmv2.HelmRelease) {
 	}
 }
 
-// check returns an error for an unknown format.
-func (o output) check() error {
-	if !slices.Contains(outputs(), string(o)) {
-		return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", string(o), strings.Join(outputs(), ", "))
+// check returns an error for an unknown format. more are formats that only this command has.
+func (o output) check(more ...string) error {
+	if all := append(outputs(), more...); !slices.Contains(all, string(o)) {
+		return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", string(o), strings.Join(all, ", "))
 	}
 	return nil
 }
@@ -109,7 +112,7 @@ func (s *Session) print(view any, table func(w io.Writer, style text.Style) erro
 		}
 		_, err = s.Out.Write(raw)
 		return err
-	case outputTable, outputWide:
+	case outputTable, outputWide, outputMarkdown:
 	}
 	return table(s.Out, s.style())
 }

@@ -25,6 +25,8 @@ type Diff struct {
 	// From and To are the revisions before and after the action.
 	From *v1alpha1.PlanRevision `json:"from,omitempty"`
 	To   *v1alpha1.PlanRevision `json:"to,omitempty"`
+	// Dangers are what the action may harm, the most severe class first.
+	Dangers []v1alpha1.PlanDanger `json:"dangers,omitempty"`
 	// Objects are the objects that would change, CRDs included. Drifted are the objects that differ
 	// from the newest revision, as far as an action would not change them anyway.
 	Objects []ObjectDiff `json:"objects,omitempty"`
@@ -115,7 +117,7 @@ func DiffOf(f DiffFacts) Diff {
 	d := Diff{
 		Namespace: f.Namespace, Name: f.Name, Action: f.Action, Why: f.Why, From: f.Plan.From, To: f.Plan.To,
 		Unchanged: f.Plan.Summary.Unchanged, Notes: f.Notes, Values: f.Plan.Values, Warnings: f.Plan.Warnings,
-		Revision: f.Revision,
+		Revision: f.Revision, Dangers: f.Plan.Dangers,
 	}
 	rendered := map[string][]string{}
 	for _, m := range manifest.Compare(f.Base, f.Next) {

@@ -22,7 +22,9 @@ type Policy struct {
 	Namespace string            `json:"namespace,omitempty"`
 	Name      string            `json:"name"`
 	Approval  v1alpha1.Approval `json:"approval"`
-	Freeze    string            `json:"freeze,omitempty"`
+	// ApprovalClasses are the classes of dangers that need approval too.
+	ApprovalClasses []v1alpha1.DangerClass `json:"approvalClasses,omitempty"`
+	Freeze          string                 `json:"freeze,omitempty"`
 	// Protects are the kinds of objects whose removal needs approval, or is refused.
 	Protects []string `json:"protects,omitempty"`
 	// Charts are the demands on charts.
@@ -58,7 +60,7 @@ func Policies(all []v1alpha1.ReleasePolicy, cluster []v1alpha1.ClusterReleasePol
 
 func policyOf(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.ReleasePolicySpec) Policy {
 	p := Policy{
-		Kind: kind, Namespace: meta.Namespace, Name: meta.Name, Freeze: spec.Freeze, Releases: selectorText(spec.Selector),
+		Kind: kind, Namespace: meta.Namespace, Name: meta.Name, Freeze: spec.Freeze, ApprovalClasses: spec.ApprovalClasses, Releases: selectorText(spec.Selector),
 		Approval: cmp.Or(spec.Approval, v1alpha1.ApprovalNever), Rollbacks: cmp.Or(spec.Rollbacks, v1alpha1.RollbacksHeld),
 		DryRunDenials: cmp.Or(spec.DryRunDenials, v1alpha1.DryRunDenialsTry), Created: timeOf(&meta.CreationTimestamp),
 	}

@@ -19,6 +19,7 @@ func Diff(w io.Writer, d view.Diff, style Style) error {
 	if d.From != nil || d.To != nil {
 		fmt.Fprintf(&b, "%s\n", Clean(view.Plan{Content: v1alpha1.ReleasePlanStatus{From: d.From, To: d.To}}.Versions()))
 	}
+	dangers(&b, d.Dangers, style)
 	objectDiffs(&b, "Objects", d.Objects, style)
 	objectDiffs(&b, "Drift", d.Drifted, style)
 	if d.Action != "" && len(d.Objects) == 0 && len(d.Drifted) == 0 {
@@ -40,6 +41,21 @@ func Diff(w io.Writer, d view.Diff, style Style) error {
 	section(&b, "Problems", len(d.Problems), func(i int) string { return d.Problems[i] })
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// dangers prints what an action may harm, one sentence for each object.
+func dangers(b *strings.Builder, all []v1alpha1.PlanDanger, style Style) {
+	for i, d := range all {
+		if i == 0 {
+			b.WriteString("\nDangers:\n")
+		}
+		fmt.Fprintf(b, "  %s\n", style.paint(red, Clean(fmt.Sprintf("%-8s  %s: %s", d.Class, dangerous(d), d.Reason))))
+	}
+}
+
+// dangerous returns the object of a danger.
+func dangerous(d v1alpha1.PlanDanger) view.Object {
+	return view.Object{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
 
 func diffTitle(d view.Diff) string {

@@ -13,6 +13,7 @@
 //	tree.go      objects and what they own
 //	plan.go      plans
 //	diff.go      what a reconciliation would change
+//	markdown.go  the same, for the comment of a pull request
 //	doctor.go    findings about an installation
 //	manifests.go objects as YAML for kubectl apply
 //	table.go     Table: aligned columns, also of rows that arrive one by one

@@ -135,6 +135,18 @@ func summary(s v1alpha1.PlanSummary) cell {
 	return c
 }
 
+// approvals returns what needs approval: an approval, classes of dangers, or both.
+func approvals(p view.Policy) string {
+	var all []string
+	if p.Approval != v1alpha1.ApprovalNever || len(p.ApprovalClasses) == 0 {
+		all = append(all, string(p.Approval))
+	}
+	for _, c := range p.ApprovalClasses {
+		all = append(all, string(c))
+	}
+	return strings.Join(all, ", ")
+}
+
 // Policies prints policies as rows.
 func Policies(w io.Writer, all []view.Policy, style Style) error {
 	header := []string{"NAME", "KIND", "APPROVAL", "FREEZE", "PROTECTS", "CHARTS", "RELEASES", "AGE"}
@@ -150,7 +162,7 @@ func Policies(w io.Writer, all []view.Policy, style Style) error {
 		row := []cell{
 			{text: p.Name},
 			{text: p.Kind},
-			{text: string(p.Approval)},
+			{text: approvals(p)},
 			freeze,
 			{text: or(shorter(strings.Join(p.Protects, ", "), style))},
 			{text: or(shorter(strings.Join(p.Charts, ", "), style))},

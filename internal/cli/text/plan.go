@@ -24,6 +24,7 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
+	dangers(&b, p.Dangers, style)
 	fmt.Fprintf(&b, "\n%s of %s/%s: %s\nDigest: %s\n", p.Action, v.Namespace, v.Name, Clean(v.Versions()), Clean(p.Digest))
 	s := p.Summary
 	fmt.Fprintf(&b, "%d to create, %d to update, %d to replace, %d to delete, %d refused, %d unchanged\n", s.Create, s.Update, s.Replace, s.Delete, s.Refused, s.Unchanged)

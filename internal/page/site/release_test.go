@@ -306,6 +306,7 @@ func destructivePlan() *v1alpha1.ReleasePlan {
 		From:    &v1alpha1.PlanRevision{Revision: 3, Chart: "shop@2.0.0"},
 		To:      &v1alpha1.PlanRevision{Chart: "shop@2.1.0", Source: "2.1.0@" + digest("b")},
 		Summary: v1alpha1.PlanSummary{Update: 1, Delete: 1, Unchanged: 4, Destructive: 1},
+		Dangers: []v1alpha1.PlanDanger{{Class: v1alpha1.DataLoss, Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "exports", Reason: "it is deleted, and its data may be lost"}},
 		Images:  []v1alpha1.PlanImage{{Object: "Deployment/shop", Container: "shop", From: "shop@" + digest("c"), To: "shop@" + digest("d")}},
 		Changes: []v1alpha1.PlanChange{
 			{Kind: "PersistentVolumeClaim", Namespace: "apps", Name: "exports", Change: v1alpha1.ChangeDelete, Destructive: true},
