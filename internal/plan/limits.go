@@ -53,7 +53,7 @@ func (l *limits) fields(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 // dangers returns the first dangers of each class, and counts the others. Policies demand approval of
 // classes, so that the first danger of each class is never left out.
 func (l *limits) dangers(all []v1alpha1.PlanDanger) []v1alpha1.PlanDanger {
-	some, bytes, counts := []v1alpha1.PlanDanger{}, shareOfDangers, map[v1alpha1.DangerClass]int{}
+	some, bytes, counts := []v1alpha1.PlanDanger{}, shareOfDangers, make(map[v1alpha1.DangerClass]int)
 	for _, d := range all {
 		size := sizeOf(d)
 		if counts[d.Class]++; counts[d.Class] > 1 && (counts[d.Class] > maxDangers || size > bytes) {

@@ -141,6 +141,9 @@ func TestProtectedChart(t *testing.T) {
 	before := w.versions()
 	w.publish("app", "1.1.0", claiming(t, "app", "1.1.0", false))
 	plan := w.untilAwaits(hr)
+	if d := plan.Status.Dangers; len(d) != 1 || d[0].Class != v1alpha1.DataLoss || d[0].Kind != "PersistentVolumeClaim" || d[0].Namespace != hr.Namespace {
+		t.Errorf("dangers %+v", d)
+	}
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonAwaitingApproval, "PersistentVolumeClaim/cache", "ReleasePolicy/production")
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonAwaitingApproval, plan.Status.Digest)
 	if c := changeOf(plan, "PersistentVolumeClaim", "cache"); c.Change != v1alpha1.ChangeDelete || !c.Destructive || plan.Status.Summary.Delete != 1 {
@@ -250,6 +253,9 @@ func TestPlanOfSuspended(t *testing.T) {
 	})
 	if c := changeOf(plan, "ConfigMap", "app"); c.Change != v1alpha1.ChangeUpdate || len(c.Fields) != 2 {
 		t.Errorf("the change is %+v", c)
+	}
+	if d := plan.Status.Dangers; d == nil || len(d) > 0 {
+		t.Errorf("the API server has stored the dangers of a harmless plan as %#v", d)
 	}
 	layers := map[string]string{}
 	for _, v := range plan.Status.Values {
