@@ -190,6 +190,24 @@ func TestDangers(t *testing.T) {
 	}
 }
 
+// TestFirstOfClass: dangers of one class that fill the plan do not hide another class.
+func TestFirstOfClass(t *testing.T) {
+	t.Parallel()
+	var all []v1alpha1.PlanDanger
+	for range maxDangers {
+		all = append(all, v1alpha1.PlanDanger{Class: v1alpha1.DataLoss, Reason: strings.Repeat("x", shareOfDangers/maxDangers)})
+	}
+	all = append(all, v1alpha1.PlanDanger{Class: v1alpha1.Supply, Reason: strings.Repeat("y", shareOfDangers/maxDangers)})
+	l := &limits{}
+	if some := l.dangers(all); some[len(some)-1].Class != v1alpha1.Supply || int(l.omitted) != len(all)-len(some) || l.omitted == 0 {
+		t.Errorf("%d dangers, omitted %d", len(some), l.omitted)
+	}
+	short := slices.Repeat([]v1alpha1.PlanDanger{{Class: v1alpha1.Outage}}, 2*maxDangers)
+	if some := (&limits{}).dangers(short); len(some) != maxDangers {
+		t.Errorf("%d short dangers", len(some))
+	}
+}
+
 // TestMetadataLast: many annotations hide no other field.
 func TestMetadataLast(t *testing.T) {
 	t.Parallel()
