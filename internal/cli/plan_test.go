@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"

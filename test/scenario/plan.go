@@ -79,7 +79,9 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 // useOverride forgets the override of a plan of which a revision was made.
 func (w *World) useOverride(in release.Input) {
 	p := w.plan
-	if p != nil && p.override != nil && slices.ContainsFunc(in.Observed.Revisions, func(r release.Revision) bool { return r.Attempt != nil && r.Attempt.Plan == p.overridden && !r.Pending() }) {
+	if p != nil && p.override != nil && slices.ContainsFunc(in.Observed.Revisions, func(r release.Revision) bool {
+		return r.Attempt != nil && r.Attempt.Plan == p.overridden && !r.Pending()
+	}) {
 		p.override, p.overridden = nil, ""
 		w.out.line("override used")
 	}
