@@ -182,6 +182,20 @@ func (in ValuesReference) GetValuesKey() string {
 	return or(in.ValuesKey, DefaultValuesKey)
 }
 
+// IsFile reports whether the values are in the artifact of a source, not in a ConfigMap or Secret.
+func (in ValuesReference) IsFile() bool {
+	return in.Kind != KindSecret && in.Kind != KindConfigMap
+}
+
+// GetNamespace returns the namespace of the object. ConfigMaps and Secrets are in the namespace of
+// the HelmRelease.
+func (in ValuesReference) GetNamespace(releaseNamespace string) string {
+	if !in.IsFile() {
+		return releaseNamespace
+	}
+	return or(in.Namespace, releaseNamespace)
+}
+
 // or returns the first of two values that is not zero.
 func or[T comparable](value, fallback T) T {
 	var zero T

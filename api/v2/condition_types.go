@@ -286,13 +286,19 @@ const (
 	// KindSecret is a source of values.
 	KindSecret string = "Secret"
 
-	// KindOCIRepository is a source of charts.
+	// KindOCIRepository is a source of charts and values.
 	KindOCIRepository string = "OCIRepository"
+
+	// KindGitRepository is a source of values.
+	KindGitRepository string = "GitRepository"
+
+	// KindBucket is a source of values.
+	KindBucket string = "Bucket"
 
 	// KindHelmChart is a source of charts.
 	KindHelmChart string = "HelmChart"
 
-	// KindExternalArtifact is a source of charts.
+	// KindExternalArtifact is a source of charts and values.
 	KindExternalArtifact string = "ExternalArtifact"
 )
 

@@ -157,8 +157,10 @@ type HelmReleaseSpec struct {
 	// +optional
 	Uninstall *Uninstall `json:"uninstall,omitempty"`
 
-	// ConfigMaps and Secrets with values, in this order. A later one overrides an earlier one. The
-	// field values overrides all of them that set no targetPath.
+	// ConfigMaps, Secrets and files of sources with values, in this order. A later one overrides an
+	// earlier one. The field values overrides all of them that set no targetPath. More than 256 are
+	// refused.
+	// +kubebuilder:validation:MaxItems=10000
 	// +optional
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 

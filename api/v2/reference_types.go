@@ -71,11 +71,15 @@ type DependencyReference struct {
 	ReadyExpr string `json:"readyExpr,omitempty"`
 }
 
-// ValuesReference references a key with values of a ConfigMap or Secret in the namespace of the
-// HelmRelease.
+// ValuesReference references values: a key of a ConfigMap or Secret in the namespace of the
+// HelmRelease, or files in the artifact of a source.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.__namespace__) || (self.kind != 'Secret' && self.kind != 'ConfigMap')",message="namespace must not be set if kind is Secret or ConfigMap"
+// +kubebuilder:validation:XValidation:rule="!has(self.valuesKey) || (self.kind != 'Secret' && self.kind != 'ConfigMap') || !self.valuesKey.matches('[/*?@+=]')",message="valuesKey must be a key, not a path, if kind is Secret or ConfigMap"
+// +kubebuilder:validation:XValidation:rule="!has(self.targetPath) || !has(self.valuesKey) || !self.valuesKey.matches('[*?]')",message="targetPath must not be set if valuesKey matches several files"
 type ValuesReference struct {
 	// Kind of the object.
-	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	// +kubebuilder:validation:Enum=Secret;ConfigMap;GitRepository;OCIRepository;Bucket;ExternalArtifact
 	// +required
 	Kind string `json:"kind"`
 
@@ -85,9 +89,18 @@ type ValuesReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// Key within the object. Default values.yaml.
+	// Namespace of a source. Default: the namespace of the HelmRelease. ConfigMaps and Secrets must
+	// be in that namespace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Key within the ConfigMap or Secret, or path of a file in the artifact of the source. In a path,
+	// * and ? match within one name; the files are merged in the order of their names. Default
+	// values.yaml.
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern="^[\\-._a-zA-Z0-9]+$"
+	// +kubebuilder:validation:Pattern="^[\\-._a-zA-Z0-9/*?@+=]+$"
 	// +optional
 	ValuesKey string `json:"valuesKey,omitempty"`
 
@@ -98,7 +111,7 @@ type ValuesReference struct {
 	// +optional
 	TargetPath string `json:"targetPath,omitempty"`
 
-	// Whether the object or key may be missing. Default false.
+	// Whether the object, key or file may be missing. Default false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,7 +95,7 @@ func TestSchemaAcceptsFormerObjects(t *testing.T) {
 }
 
 // addOwn adds the list of own fields. Own entries must not reject objects that helm-controller
-// accepts: paths of helm-controller may only get rules, and only about own fields.
+// accepts: paths of helm-controller may only get rules about own fields and values, and accept more.
 func addOwn(t *testing.T, want map[string]constraints) {
 	t.Helper()
 	own, _, _ := readList(t, ownList)
@@ -104,11 +105,38 @@ func addOwn(t *testing.T, want map[string]constraints) {
 			want[path] = here
 			continue
 		}
-		if _, rules := here["cel"]; !rules || len(here) != 1 || theirs["cel"] != nil {
-			t.Errorf("%s: %s requires %v of fields of helm-controller", path, ownList, here)
+		for keyword, ours := range here {
+			switch former := theirs[keyword]; {
+			case keyword == "cel" && former == nil:
+			case keyword == "enum" && isSubset(former, ours):
+			case keyword == "pattern" && isWider(former, ours):
+			case keyword == "maxItems" && former == nil && path == ".spec.valuesFrom":
+				// The controller refuses a list that is much shorter.
+			default:
+				t.Errorf("%s: %s requires %v of fields of helm-controller", path, ownList, here)
+			}
+			theirs[keyword] = ours
 		}
-		theirs["cel"] = here["cel"]
 	}
+}
+
+// isSubset reports whether all values of an enum are in another.
+func isSubset(former, ours any) bool {
+	all, _ := ours.([]any)
+	values, _ := former.([]any)
+	return !slices.ContainsFunc(values, func(v any) bool { return !slices.Contains(all, v) })
+}
+
+// isWider reports whether a pattern accepts each ASCII character that another does. Both are sets of
+// characters that may be repeated.
+func isWider(former, ours any) bool {
+	narrow, wide := regexp.MustCompile(former.(string)), regexp.MustCompile(ours.(string))
+	for c := rune(0); c < 128; c++ {
+		if narrow.MatchString(string(c)) && !wide.MatchString(string(c)) {
+			return false
+		}
+	}
+	return true
 }
 
 // TestCRDEqualsHelmController: scope, names and columns of the CRD equal those of helm-controller.

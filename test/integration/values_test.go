@@ -4,6 +4,8 @@
 package integration
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,5 +136,44 @@ func TestMissingValues(t *testing.T) {
 	w.untilAtRest(hr)
 	if newest(hr) != 1 {
 		t.Errorf("revision %d for the same values", newest(hr))
+	}
+}
+
+// TestValuesReferenceRules: the API server rejects entries of spec.valuesFrom that the controller would
+// refuse.
+func TestValuesReferenceRules(t *testing.T) {
+	if os.Getenv("PINTLE_CRDS") != "" {
+		t.Skip("kinds of sources are not a part of the definitions in PINTLE_CRDS")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	git := helmv2.KindGitRepository
+	for name, tc := range map[string]struct {
+		ref helmv2.ValuesReference
+		// want is a part of the error; empty if the object is accepted.
+		want string
+	}{
+		"Git":             {ref: helmv2.ValuesReference{Kind: git, Namespace: "config", ValuesKey: "envs/prod/*.yaml"}},
+		"OCI":             {ref: helmv2.ValuesReference{Kind: helmv2.KindOCIRepository}},
+		"Bucket":          {ref: helmv2.ValuesReference{Kind: helmv2.KindBucket, ValuesKey: "a@b/c+d=e/?.yaml"}},
+		"Artifact":        {ref: helmv2.ValuesReference{Kind: helmv2.KindExternalArtifact, Optional: true}},
+		"PathAtTarget":    {ref: helmv2.ValuesReference{Kind: git, ValuesKey: "certs/ca.pem", TargetPath: "ca", Literal: true}},
+		"GlobAtTarget":    {helmv2.ValuesReference{Kind: git, ValuesKey: "certs/*.pem", TargetPath: "ca"}, "targetPath must not be set if valuesKey matches several files"},
+		"Space":           {helmv2.ValuesReference{Kind: git, ValuesKey: "a b"}, "spec.valuesFrom[0].valuesKey"},
+		"UnknownKind":     {helmv2.ValuesReference{Kind: "HelmRepository"}, "spec.valuesFrom[0].kind"},
+		"Key":             {ref: helmv2.ValuesReference{Kind: helmv2.KindSecret, ValuesKey: "a-b_c.yaml"}},
+		"PathInConfigMap": {helmv2.ValuesReference{Kind: helmv2.KindConfigMap, ValuesKey: "a/b"}, "valuesKey must be a key"},
+		"GlobInSecret":    {helmv2.ValuesReference{Kind: helmv2.KindSecret, ValuesKey: "a*"}, "valuesKey must be a key"},
+		"SecretElsewhere": {helmv2.ValuesReference{Kind: helmv2.KindSecret, Namespace: "config"}, "namespace must not be set if kind is Secret or ConfigMap"},
+	} {
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: strings.ToLower(name)}}
+		hr.Spec.Interval.Duration = actionTimeout
+		templated("")(hr)
+		tc.ref.Name = "config"
+		from(tc.ref)(hr)
+		err := suite.client.Create(t.Context(), hr, client.DryRunAll)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
 	}
 }

@@ -55,6 +55,13 @@ func crds(f Facts) []Finding {
 			Do:      "To use it: kubectl apply --server-side -k config/crd",
 		})
 	}
+	if slices.ContainsFunc(f.CRDs, func(crd CRD) bool { return crd.NoFileValues }) {
+		all = append(all, Finding{
+			Level: Note, Check: "CRDs", What: "the CRD of HelmRelease takes no values from files of sources", Objects: []string{helmReleases},
+			Meaning: "It is that of helm-controller. The API server rejects HelmReleases with a GitRepository, OCIRepository, Bucket or ExternalArtifact in spec.valuesFrom, and all others work.",
+			Do:      "To use them: kubectl apply --server-side --force-conflicts -k config/crd",
+		})
+	}
 	if len(absent) > 0 {
 		all = append(all, Finding{
 			Level: Note, Check: "CRDs", What: fmt.Sprintf("%d optional CRDs are not installed", len(absent)), Objects: absent,

@@ -110,6 +110,7 @@ func TestCheck(t *testing.T) {
 			i := slices.IndexFunc(f.CRDs, func(c CRD) bool { return c.Name == helmReleases })
 			f.CRDs[i].Stored = []string{"v2beta2", "v2"}
 		}, Failed, "may be stored as v2beta2"},
+		{"CRD without files", func(f *Facts) { f.CRDs[0].NoFileValues = true }, Note, "takes no values from files of sources"},
 		{"CRD of helm-controller 1.6", func(f *Facts) { f.CRDs[0].NoTemplateKind = true }, Note, "does not have spec.chart.kind"},
 		{"unread", func(f *Facts) {
 			f.Unread = []Unread{{ResourceDeployments, "forbidden"}}

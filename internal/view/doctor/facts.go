@@ -58,6 +58,9 @@ type CRD struct {
 	Served, Declared, Stored []string
 	// NoTemplateKind is true for a CRD of HelmRelease that has spec.chart, and not spec.chart.kind.
 	NoTemplateKind bool
+	// NoFileValues is true for a CRD of HelmRelease whose spec.valuesFrom takes only ConfigMaps and
+	// Secrets.
+	NoFileValues bool
 }
 
 // Controller is a Deployment that looks like a controller of HelmReleases.

@@ -54,6 +54,7 @@ func (d *examination) readCRDs(ctx context.Context) {
 			if v.Served {
 				fact.Served = append(fact.Served, v.Name)
 				fact.NoTemplateKind = fact.NoTemplateKind || hasNoTemplateKind(v)
+				fact.NoFileValues = fact.NoFileValues || hasNoFileValues(v)
 			}
 		}
 		fact.Stored = crd.Status.StoredVersions
@@ -69,6 +70,20 @@ func hasNoTemplateKind(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	chart, found := v.Schema.OpenAPIV3Schema.Properties["spec"].Properties["chart"]
 	_, kind := chart.Properties["kind"]
 	return found && !kind
+}
+
+// hasNoFileValues reports whether a version of a CRD has spec.valuesFrom without kinds of sources.
+func hasNoFileValues(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	if v.Name != helmv2.GroupVersion.Version || v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+		return false
+	}
+	entry := v.Schema.OpenAPIV3Schema.Properties["spec"].Properties["valuesFrom"].Items
+	if entry == nil || entry.Schema == nil {
+		return false
+	}
+	kinds := entry.Schema.Properties["kind"].Enum
+	isSource := func(kind apiextensionsv1.JSON) bool { return string(kind.Raw) == `"`+helmv2.KindGitRepository+`"` }
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, isSource)
 }
 
 func (d *examination) readReleases(ctx context.Context, namespace string) {
