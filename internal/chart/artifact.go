@@ -22,7 +22,7 @@ import (
 // newer artifact.
 var ErrNotFound = errors.New("artifact not found")
 
-// Artifact names a packaged chart.
+// Artifact names a packaged chart, or an archive of files.
 type Artifact struct {
 	URL string
 	// Digest is "<algorithm>:<hex>" of the bytes at URL; required.
@@ -34,6 +34,8 @@ type Artifact struct {
 	// the digest, and must not get the bytes of another artifact by it.
 	Origin string
 
+	// files is true for an archive of files, which is not read as a chart.
+	files bool
 	// result is the result of a download; nil if there was none.
 	result *result
 }
@@ -46,12 +48,19 @@ func (a Artifact) Fetched() bool { return a.result != nil && a.result.err == nil
 
 // key identifies a download. It contains the URL since a server may have bytes that another server
 // has lost.
-func (a Artifact) key() string { return a.Digest + " " + a.URL }
+func (a Artifact) key() string {
+	key := a.Digest + " " + a.URL
+	if a.files {
+		return key + " files"
+	}
+	return key
+}
 
-// cacheKey identifies the facts and the archive in the cache.
+// cacheKey identifies the facts and the archive in the cache. Files are cached for their URL: the digest
+// of an ExternalArtifact may be written by a tenant, who must not get values of others by it.
 func (a Artifact) cacheKey() string {
-	if a.Origin != "" {
-		return a.key()
+	if a.Origin != "" || a.files {
+		return a.Digest + " " + a.URL
 	}
 	return a.Digest
 }
@@ -80,10 +89,13 @@ type result struct {
 func (a Artifact) Unreadable(err error) error {
 	var bad *remote.Unloadable
 	if errors.As(err, &bad) {
-		return &Unloadable{URL: a.shown(), Err: bad}
+		return &Unloadable{URL: a.shown(), Err: bad, files: a.files}
 	}
 	if none, ok := errors.AsType[*remote.Unavailable](err); ok {
 		return &Unread{URL: a.shown(), Err: none}
+	}
+	if a.files {
+		return fmt.Errorf("artifact %s cannot be read: %w", a.shown(), err)
 	}
 	return fmt.Errorf("chart in %s cannot be read: %w", a.shown(), err)
 }
@@ -93,10 +105,17 @@ type Unloadable struct {
 	// URL of the artifact, without credentials.
 	URL string
 	Err *remote.Unloadable
+	// files is true for an archive of files.
+	files bool
 }
 
 // Error implements error.
-func (u *Unloadable) Error() string { return fmt.Sprintf("chart in %s %s", u.URL, u.Err.Text) }
+func (u *Unloadable) Error() string {
+	if u.files {
+		return fmt.Sprintf("artifact %s %s", u.URL, u.Err.Text)
+	}
+	return fmt.Sprintf("chart in %s %s", u.URL, u.Err.Text)
+}
 
 // Unwrap returns the error of the archive.
 func (u *Unloadable) Unwrap() error { return u.Err }

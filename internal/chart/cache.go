@@ -9,14 +9,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
-// cache caches the facts of charts, and archives of max bytes in sum, by Artifact.cacheKey. It is
-// not safe for concurrent use.
+// cache caches the facts of charts, and archives of max bytes in sum, by Artifact.cacheKey. It caches
+// files of archives by that and their pattern. It is not safe for concurrent use.
 type cache struct {
 	max      int64
 	facts    *simplelru.LRU[string, remote.Facts]
 	archives *simplelru.LRU[string, []byte]
-	// archiveBytes is the size of all archives.
-	archiveBytes int64
+	files    *simplelru.LRU[string, Files]
+	// archiveBytes is the size of all archives, and fileBytes the size of all files.
+	archiveBytes, fileBytes int64
 }
 
 func newCache(limit int64) *cache {
@@ -24,7 +25,20 @@ func newCache(limit int64) *cache {
 	// NewLRU returns an error only for sizes that are not positive.
 	c.facts, _ = simplelru.NewLRU[string, remote.Facts](maxIdentities, nil)
 	c.archives, _ = simplelru.NewLRU(maxIdentities, func(_ string, data []byte) { c.archiveBytes -= int64(len(data)) })
+	c.files, _ = simplelru.NewLRU(maxIdentities, func(_ string, f Files) { c.fileBytes -= f.size() })
 	return c
+}
+
+// keepFiles adds files, and evicts others if there are too many bytes.
+func (c *cache) keepFiles(key string, f Files) {
+	if c.files.Contains(key) {
+		return
+	}
+	c.files.Add(key, f)
+	c.fileBytes += f.size()
+	for c.fileBytes > maxFileBytes {
+		c.files.RemoveOldest()
+	}
 }
 
 // keepArchive adds an archive, and evicts others if the cache is full. An archive that is larger

@@ -69,7 +69,7 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	grace := time.AfterFunc(s.grace, func() { s.markLate(d) })
 	slow := time.AfterFunc(SlowAfter, func() { s.markSlow(d) })
 	r := s.archive(ctx, d)
-	if r.err == nil {
+	if r.err == nil && !d.artifact.files {
 		// Charts that take long to read must not delay downloads from their server.
 		r = s.read(ctx, d.artifact, r.archive)
 	}

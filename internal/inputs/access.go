@@ -46,7 +46,7 @@ func (r *Resolver) checkAccess(hr *helmv2.HelmRelease) error {
 	if row, _ := SourceKindOf(kind); row.Gated && !r.settings.ExternalArtifacts && !archive {
 		return gateDisabled(kind, key)
 	}
-	return nil
+	return r.checkFiles(hr)
 }
 
 func gateDisabled(kind string, key types.NamespacedName) error {

@@ -17,12 +17,15 @@ import (
 const (
 	// maxEntries limits each list and map. Patches and images of all post-renderers count together.
 	maxEntries = 256
-	// maxTargetPath and maxPointer are in bytes.
+	// maxTargetPath, maxValuesKey and maxPointer are in bytes.
 	maxTargetPath = 1024
+	maxValuesKey  = 1024
 	maxPointer    = 4096
 	// maxSourceRevision is in bytes. A longer revision is not recorded. Real ones are the name of a
 	// branch or tag with a digest.
 	maxSourceRevision = 512
+	// maxFilesRevision is the same with the files that values come from.
+	maxFilesRevision = 2048
 )
 
 // CheckName returns a terminal *release.Blocked for a name that cannot be the value of a label. It must
@@ -44,6 +47,7 @@ func checkLimits(spec *helmv2.HelmReleaseSpec) error {
 	c.entries(len(spec.GetTest().Filters), "spec.test.filters")
 	for i, ref := range spec.ValuesFrom {
 		c.bytes(len(ref.TargetPath), maxTargetPath, "spec.valuesFrom[%d].targetPath", i)
+		c.bytes(len(ref.ValuesKey), maxValuesKey, "spec.valuesFrom[%d].valuesKey", i)
 	}
 	if spec.CommonMetadata != nil {
 		c.entries(len(spec.CommonMetadata.Labels), "spec.commonMetadata.labels")

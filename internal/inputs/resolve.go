@@ -86,6 +86,7 @@ func (r *Resolver) contents(ctx context.Context, hr *helmv2.HelmRelease, want Wa
 	if err := r.values(ctx, hr, &want); err != nil {
 		return want, err
 	}
+	want.SourceRevision = withFiles(want.SourceRevision, want.Files)
 	if want.Chart, want.Artifact, err = r.identify(ctx, hr, src); err != nil {
 		return want, err
 	}

@@ -32,13 +32,18 @@ type Want struct {
 	// Layers returns the layers of Values, the one with the lowest precedence first. It parses them
 	// again.
 	Layers func() []plan.Layer
+	// Files are the files of sources that Values come from.
+	Files []UsedFiles
 }
 
 // Resolver resolves HelmReleases. It is safe for concurrent use.
 type Resolver struct {
-	reader   client.Reader
-	live     client.Reader
-	charts   *chart.Store
+	reader client.Reader
+	live   client.Reader
+	charts *chart.Store
+	// files reads sources of values, and patterns returns the valuesKeys of all releases that use one.
+	files    client.Reader
+	patterns func(ctx context.Context, kind string, key types.NamespacedName) []string
 	objects  Objects
 	admit    Admission
 	settings Settings
@@ -55,7 +60,8 @@ type Admission func(ctx context.Context, hr *helmv2.HelmRelease, source client.O
 // Secrets in memory, and may return outdated data.
 func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
 	all := func(context.Context, *helmv2.HelmRelease, client.Object) error { return nil }
-	r := &Resolver{reader: reader, live: live, charts: charts, admit: all}
+	own := func(context.Context, string, types.NamespacedName) []string { return nil }
+	r := &Resolver{reader: reader, live: live, charts: charts, files: reader, patterns: own, admit: all}
 	return r.WithSettings(Settings{})
 }
 
@@ -69,6 +75,15 @@ func (r *Resolver) WithSettings(settings Settings) *Resolver {
 	}
 	with := *r
 	with.settings = settings
+	return &with
+}
+
+// WithFiles returns a copy of r that reads sources of values through files. patterns returns the
+// valuesKeys of all releases that use a source, so that its artifact is unpacked once for them. Without
+// it, sources of values are read as sources of charts are.
+func (r *Resolver) WithFiles(files client.Reader, patterns func(ctx context.Context, kind string, key types.NamespacedName) []string) *Resolver {
+	with := *r
+	with.files, with.patterns = files, patterns
 	return &with
 }
 

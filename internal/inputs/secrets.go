@@ -32,6 +32,6 @@ func (r *Resolver) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]strin
 	for i := range only.Spec.ValuesFrom {
 		only.Spec.ValuesFrom[i].Optional = true
 	}
-	refs, err := r.references(ctx, only)
+	refs, err := r.references(ctx, only, &Want{})
 	return secrets(refs), err
 }

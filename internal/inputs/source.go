@@ -69,7 +69,7 @@ func CheckSource(obj client.Object) error {
 func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
 	kind, key := SourceOf(hr)
 	row, known := SourceKindOf(kind)
-	if !known {
+	if !known || row.FilesOnly {
 		return source{}, unsupported("spec.chartRef.kind %s is not supported by this version", kind)
 	}
 	obj, reader := row.New(), r.reader

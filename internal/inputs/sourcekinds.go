@@ -42,7 +42,7 @@ type source struct {
 	refusal *policy.Refusal
 }
 
-// SourceKind describes one kind of object that provides charts.
+// SourceKind describes one kind of object that provides charts, or files with values.
 type SourceKind struct {
 	Name string
 	// New returns an empty object of the kind.
@@ -51,6 +51,8 @@ type SourceKind struct {
 	FromSpec bool
 	// Gated is true if only feature gate ExternalArtifact permits the kind. Its CRD may not exist.
 	Gated bool
+	// FilesOnly is true if the kind provides values, and no charts.
+	FilesOnly bool
 	// status returns the state of an object; false if the object is of another kind.
 	status func(obj client.Object) (sourceStatus, bool)
 }
@@ -104,6 +106,20 @@ func SourceKinds() []SourceKind {
 				observed: o.Generation, conditions: withoutStalled(o.Status.Conditions), artifact: o.Status.Artifact,
 				mismatch: func(string) string { return "" },
 				digested: func(revision string) bool { return strings.Contains(revision, ":") },
+			}
+		}),
+		kindOf(SourceKind{Name: helmv2.KindGitRepository, FromSpec: true, FilesOnly: true}, func(o *sourcev1.GitRepository) sourceStatus {
+			return sourceStatus{
+				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
+				mismatch: func(revision string) string { return gitMismatch(o.Spec.Reference, revision) },
+				digested: never,
+			}
+		}),
+		kindOf(SourceKind{Name: helmv2.KindBucket, FromSpec: true, FilesOnly: true}, func(o *sourcev1.Bucket) sourceStatus {
+			return sourceStatus{
+				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
+				mismatch: func(string) string { return "" },
+				digested: never,
 			}
 		}),
 	}
@@ -230,6 +246,30 @@ func referenceMismatch(ref *sourcev1.OCIRepositoryRef, revision string) string {
 		return versionMismatch(ref.SemVer, tag)
 	case ref.Tag != "" && tag != ref.Tag:
 		return fmt.Sprintf("its artifact has the tag %s, but %s is requested", tag, ref.Tag)
+	}
+	return ""
+}
+
+// gitMismatch returns the reason why the revision of a GitRepository does not match a reference, empty
+// if it does. The order of the fields is that of source-controller.
+func gitMismatch(ref *sourcev1.GitRepositoryRef, revision string) string {
+	name, commit, named := strings.Cut(revision, "@")
+	if !named {
+		name, commit = "", revision
+	}
+	switch {
+	case ref == nil:
+	case ref.Commit != "":
+		if !strings.HasSuffix(commit, ":"+ref.Commit) {
+			return fmt.Sprintf("its artifact has the commit %s, but %s is requested", commit, ref.Commit)
+		}
+	case ref.Name != "" || !named:
+	case ref.SemVer != "":
+		return versionMismatch(ref.SemVer, name)
+	case ref.Tag != "" && name != ref.Tag:
+		return fmt.Sprintf("its artifact has the tag %s, but %s is requested", name, ref.Tag)
+	case ref.Tag == "" && ref.Branch != "" && name != ref.Branch:
+		return fmt.Sprintf("its artifact has the branch %s, but %s is requested", name, ref.Branch)
 	}
 	return ""
 }

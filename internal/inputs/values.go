@@ -55,7 +55,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 	}
 	want.Layers = func() []plan.Layer { return layers(nil, raw) }
 	if len(hr.Spec.ValuesFrom) > 0 {
-		refs, err := r.references(ctx, hr)
+		refs, err := r.references(ctx, hr, want)
 		if err != nil {
 			return err
 		}
@@ -77,11 +77,14 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 	return nil
 }
 
-// reference is an entry of spec.valuesFrom with its content.
+// reference is an entry of spec.valuesFrom with its content. An entry that matches several files is one
+// reference for each, whose ValuesKey is the path.
 type reference struct {
 	helmv2.ValuesReference
 	namespace string
-	content   string
+	// revision is that of a source; empty for ConfigMaps and Secrets.
+	revision string
+	content  string
 }
 
 // documents holds the parsed contents of references, each parsed once. The zero value is empty. It
@@ -168,6 +171,9 @@ func layers(refs []reference, inline []byte) []plan.Layer {
 // object and the field that its values come from.
 func (ref reference) layer() string {
 	name := ref.Kind + "/" + ref.Name
+	if ref.IsFile() {
+		return name + " (" + ref.GetValuesKey() + ")"
+	}
 	if strings.HasPrefix(ref.ValuesKey, cattlev1.HelmChartKind+".spec.") || strings.HasPrefix(ref.ValuesKey, cattlev1.HelmChartConfigKind+".spec.") {
 		name += " (" + ref.ValuesKey + ")"
 	}
@@ -194,14 +200,29 @@ const maxReferenced = 16 << 20
 var errTooMuch = bounded.Exceeded("the objects of spec.valuesFrom have more than %d bytes", maxReferenced)
 
 // references returns the entries of spec.valuesFrom with their content. It reads each object once.
-// It leaves out optional references whose object or key does not exist.
-func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease) ([]reference, error) {
+// It leaves out optional references whose object, key or file does not exist, and adds the files of
+// sources to want.
+func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease, want *Want) ([]reference, error) {
 	type object struct{ kind, name string }
 	read := map[object]map[string]string{}
 	size := 0
 	refs := make([]reference, 0, len(hr.Spec.ValuesFrom))
 	for _, spec := range hr.Spec.ValuesFrom {
-		ref := reference{ValuesReference: spec, namespace: hr.Namespace}
+		ref := reference{ValuesReference: spec, namespace: spec.GetNamespace(hr.Namespace)}
+		if spec.IsFile() {
+			files, err := r.fileReferences(ctx, hr, ref, want)
+			if err != nil {
+				return nil, err
+			}
+			for _, file := range files {
+				size += len(file.ValuesKey) + len(file.content)
+			}
+			if size > maxReferenced {
+				return nil, ref.unresolved(errTooMuch)
+			}
+			refs = append(refs, files...)
+			continue
+		}
 		data, known := read[object{ref.Kind, ref.Name}]
 		if !known {
 			var err error
@@ -249,8 +270,6 @@ func (r *Resolver) data(ctx context.Context, ref reference) (map[string]string, 
 		for k, v := range o.Data {
 			data[k] = string(v)
 		}
-	default:
-		return nil, errors.New("values come from ConfigMaps and Secrets only")
 	}
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -265,9 +284,13 @@ func (ref reference) unresolved(cause error) error {
 	if ref.Optional {
 		optional = "optional "
 	}
+	revision := ""
+	if ref.revision != "" {
+		revision = " in revision '" + ref.revision + "'"
+	}
 	return &release.Blocked{
 		Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Err: cause,
-		Message: fmt.Sprintf("could not resolve %s%s chart values reference '%s/%s' with key '%s': %s",
-			optional, ref.Kind, ref.namespace, ref.Name, ref.GetValuesKey(), cause),
+		Message: fmt.Sprintf("could not resolve %s%s chart values reference '%s/%s' with key '%s'%s: %s",
+			optional, ref.Kind, ref.namespace, ref.Name, ref.GetValuesKey(), revision, cause),
 	}
 }

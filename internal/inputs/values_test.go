@@ -327,7 +327,7 @@ func TestReferencedSize(t *testing.T) {
 				hr.Spec.ValuesFrom = append(hr.Spec.ValuesFrom, helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: name, ValuesKey: "a"})
 			}
 		})
-		refs, err := NewResolver(nil, reader(t, objects...), nil).references(t.Context(), hr)
+		refs, err := NewResolver(nil, reader(t, objects...), nil).references(t.Context(), hr, &Want{})
 		if (err != nil) != (want != "") || !strings.HasSuffix(fmt.Sprint(err), want) && err != nil || err == nil && len(refs) != n {
 			t.Errorf("%d objects: %v", n, err)
 		}

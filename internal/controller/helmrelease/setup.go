@@ -233,7 +233,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o controller.Options, queue *trigge
 		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
 		Watches(&helmv2.HelmRelease{}, on.ObjectOwners())
 	for _, kind := range inputs.SourceKinds() {
-		if !kind.Gated || o.ExternalArtifacts {
+		if !kind.FilesOnly && (!kind.Gated || o.ExternalArtifacts) {
 			b = b.Watches(kind.New(), on.Sources(kind.Name), changed)
 		}
 	}

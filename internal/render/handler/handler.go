@@ -65,6 +65,8 @@ func (w *functions) handle(ctx context.Context, name string, request []byte, ask
 		response, err = w.identify(ctx, r)
 	case remote.FunctionCRDs:
 		response, err = w.crds(ctx, r)
+	case remote.FunctionFiles:
+		response, err = files(ctx, r)
 	case remote.FunctionRender:
 		response, err = w.render(ctx, r, ask)
 	default:
@@ -141,6 +143,29 @@ func (w *functions) crds(ctx context.Context, r *remote.Rendering) ([]byte, erro
 	}
 	all.Files = c.CRDObjects()
 	return remote.EncodeCRDs(all)
+}
+
+// files returns the files of an artifact that patterns select.
+func files(ctx context.Context, r *remote.Rendering) ([]byte, error) {
+	worker.Note(ctx, "reading the files of the artifact")
+	selections, err := archive.Select(r.Archive, r.Patterns)
+	if err != nil {
+		return nil, unloadable{err}
+	}
+	size := 0
+	all := make([]remote.Files, 0, len(selections))
+	for _, s := range selections {
+		of := remote.Files{Pattern: s.Pattern}
+		if s.Err != nil {
+			of.Refused = s.Err.Error()
+		}
+		for _, f := range s.Files {
+			size += len(f.Data) + len(f.Path)
+			of.Files = append(of.Files, remote.File{Path: f.Path, Data: f.Data})
+		}
+		all = append(all, of)
+	}
+	return remote.EncodeFiles(all, size)
 }
 
 // unpackedSize returns the number of bytes that are rendered and stored.

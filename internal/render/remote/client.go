@@ -66,6 +66,19 @@ func (c *Client) CRDs(ctx context.Context, chart Chart) (CRDs, error) {
 	return *r.CRDs, nil
 }
 
+// Files returns the files of an artifact that patterns select, those of the first pattern at least.
+func (c *Client) Files(ctx context.Context, tenant string, archive []byte, patterns []string) ([]Files, error) {
+	in := Rendering{Chart: Chart{Tenant: tenant, Archive: archive}, Patterns: patterns, Timeout: readTimeout}
+	r, err := c.call(ctx, FunctionFiles, "reading the files of the artifact", in, noRequests)
+	if err == nil && (len(r.Files) == 0 || r.Files[0].Pattern != patterns[0]) {
+		err = fmt.Errorf("%w: it has no files", errMessage)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.Files, nil
+}
+
 // Render renders a chart. Lookups are sent through the given connection.
 func (c *Client) Render(ctx context.Context, in Rendering, connection *rest.Config) (*Rendered, error) {
 	in.Server, in.RequestTimeout = connection.Host, connection.Timeout

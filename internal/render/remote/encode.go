@@ -83,6 +83,7 @@ type response struct {
 	Facts    *Facts    `cbor:",omitempty"`
 	CRDs     *CRDs     `cbor:",omitempty"`
 	Rendered *Rendered `cbor:",omitempty"`
+	Files    []Files   `cbor:",omitempty"`
 }
 
 // EncodeUnloadable returns the response for an archive that is not a chart.
@@ -98,6 +99,11 @@ func EncodeFacts(f Facts) ([]byte, error) { return encode(response{Facts: &f}, 0
 
 // EncodeCRDs encodes the result of FunctionCRDs.
 func EncodeCRDs(c CRDs) ([]byte, error) { return encode(response{CRDs: &c}, 0, nil) }
+
+// EncodeFiles returns the response with files, of size bytes.
+func EncodeFiles(files []Files, size int) ([]byte, error) {
+	return encode(response{Files: files}, size, nil)
+}
 
 // EncodeRendered encodes the result of FunctionRender.
 func EncodeRendered(r *Rendered) ([]byte, error) {
@@ -128,6 +134,12 @@ func decodeResponse(message []byte) (response, error) {
 				return r, fmt.Errorf("%w: a file has no content", errMessage)
 			}
 			makeValid(&f.Name, &f.Filename, &f.File.Name)
+		}
+	}
+	for i := range r.Files {
+		makeValid(&r.Files[i].Refused)
+		for j := range r.Files[i].Files {
+			makeValid(&r.Files[i].Files[j].Path)
 		}
 	}
 	if r.Rendered != nil {

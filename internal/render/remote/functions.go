@@ -21,6 +21,8 @@ const (
 	FunctionCRDs = "crds"
 	// FunctionRender renders a chart.
 	FunctionRender = "render"
+	// FunctionFiles returns files of an artifact that is no chart.
+	FunctionFiles = "files"
 )
 
 // The requests of a worker.
@@ -116,8 +118,24 @@ type Rendering struct {
 	ManifestOnly bool
 	// KeepChart makes the result of a failed rendering have the chart and the error.
 	KeepChart bool
+	// Patterns select files of the archive, which is no chart then.
+	Patterns []string `cbor:",omitempty"`
 	// Timeout limits the rendering.
 	Timeout time.Duration
+}
+
+// Files are the files of an artifact that a pattern selects.
+type Files struct {
+	Pattern string
+	// Refused is why they cannot be used; empty if they can.
+	Refused string
+	Files   []File
+}
+
+// File is a file of an artifact.
+type File struct {
+	Path string
+	Data []byte
 }
 
 // Rendered is a rendered chart.
