@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -19,6 +20,8 @@ import (
 const (
 	// IndexSource is by the source: "<kind>/<namespace>/<name>".
 	IndexSource = ".metadata.source"
+	// IndexFiles is by the sources that values come from: "<kind>", and "<kind>/<namespace>/<name>".
+	IndexFiles = ".metadata.files"
 	// IndexConfigMap and IndexSecret are by the objects with values, and with the kubeconfig:
 	// "<namespace>/<name>".
 	IndexConfigMap = ".metadata.configMap"
@@ -47,6 +50,7 @@ const IndexSkips = ".spec.parameters.skipInUpgrade"
 func HelmReleaseIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		IndexSource:     sourceKeys,
+		IndexFiles:      fileKeys,
 		IndexConfigMap:  configKeys(helmv2.KindConfigMap),
 		IndexSecret:     configKeys(helmv2.KindSecret),
 		IndexDependency: dependencyKeys,
@@ -78,6 +82,19 @@ func sourceKeys(obj client.Object) []string {
 	}
 	kind, key := inputs.SourceOf(hr)
 	return []string{kind + "/" + key.String()}
+}
+
+func fileKeys(obj client.Object) []string {
+	hr, ok := obj.(*helmv2.HelmRelease)
+	if !ok {
+		return nil
+	}
+	var keys []string
+	for _, source := range inputs.FileSources(hr) {
+		keys = append(keys, source.Kind, source.String())
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 func configKeys(kind string) client.IndexerFunc {

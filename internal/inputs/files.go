@@ -40,6 +40,9 @@ type FileSource struct {
 	Key  types.NamespacedName
 }
 
+// String returns "<kind>/<namespace>/<name>".
+func (s FileSource) String() string { return s.Kind + "/" + s.Key.String() }
+
 // FileSources returns the sources that spec.valuesFrom refers to, in the order of the spec.
 func FileSources(hr *helmv2.HelmRelease) []FileSource {
 	var all []FileSource
@@ -179,8 +182,8 @@ func usedFiles(ref reference, key types.NamespacedName, revision string, files [
 	return UsedFiles{Kind: ref.Kind, Key: key, Pattern: ref.GetValuesKey(), Revision: revision, Digest: digester.Digest().String()}
 }
 
-// LoadFiles returns the records of the files that a HelmRelease would use of a source. It waits for the
-// download.
+// LoadFiles returns the records of the files that a HelmRelease would use of a source. Files that are
+// refused have the reason in place of a digest. It waits for the download, whose failure is the error.
 func (r *Resolver) LoadFiles(ctx context.Context, hr *helmv2.HelmRelease, obj client.Object) ([]UsedFiles, error) {
 	src, err := fileArtifact(obj, hr)
 	if err != nil {
@@ -193,11 +196,12 @@ func (r *Resolver) LoadFiles(ctx context.Context, hr *helmv2.HelmRelease, obj cl
 		if err != nil {
 			return nil, err
 		}
-		if found.Refused != "" {
-			return nil, errors.New(found.Refused)
-		}
 		ref := reference{ValuesReference: helmv2.ValuesReference{Kind: of.Kind, ValuesKey: pattern}}
-		all = append(all, usedFiles(ref, of.Key, src.revision, found.Files))
+		used := usedFiles(ref, of.Key, src.revision, found.Files)
+		if found.Refused != "" {
+			used.Digest = found.Refused
+		}
+		all = append(all, used)
 	}
 	return all, nil
 }

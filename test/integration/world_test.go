@@ -50,6 +50,8 @@ type world struct {
 
 	mu        sync.Mutex
 	artifacts map[string][]byte
+	// served counts the answers with an artifact.
+	served map[string]int
 	// answer, if set, replaces the server's answer.
 	answer http.HandlerFunc
 }
@@ -62,7 +64,7 @@ func newWorld(t *testing.T) *world {
 // newWorldIn makes a world in a namespace of some name.
 func newWorldIn(t *testing.T, meta metav1.ObjectMeta) *world {
 	t.Helper()
-	w := &world{t: t, artifacts: map[string][]byte{}}
+	w := &world{t: t, artifacts: map[string][]byte{}, served: map[string]int{}}
 	w.server = httptest.NewServer(http.HandlerFunc(w.serve))
 	t.Cleanup(w.server.Close)
 	ns := &corev1.Namespace{ObjectMeta: meta}
@@ -84,6 +86,7 @@ func (w *world) serve(rw http.ResponseWriter, req *http.Request) {
 		http.NotFound(rw, req)
 		return
 	}
+	w.served[req.URL.Path]++
 	_, _ = rw.Write(data)
 }
 

@@ -32,18 +32,28 @@ type debouncer struct {
 }
 
 // Observe records the generations of hr and of its source, if another input of hr has the same
-// applier as hr.
+// applier as hr. If values come from files, changes of artifacts are recorded in any case: a commit to
+// the repository of the chart and one to that of the values may belong together.
 func (d *debouncer) Observe(ctx context.Context, hr *helmv2.HelmRelease) {
 	by := applierOf(hr)
 	source := d.sourceGeneration(ctx, hr, by)
+	generations := [2]int64{hr.Generation, source}
 	tracked := by.Known() && (source != 0 || d.valuesBy(ctx, hr, by))
+	if !tracked && inputs.HasFiles(hr) {
+		tracked, generations = true, [2]int64{}
+	}
 	d.Memory.With(client.ObjectKeyFromObject(hr), func(s *debounceState) {
 		if !tracked {
 			*s = debounceState{}
 			return
 		}
-		s.Observe([2]int64{hr.Generation, source}, d.Now())
+		s.Observe(generations, d.Now())
 	})
+}
+
+// ArtifactChanged records a new artifact of a source of the chart or of values.
+func (d *debouncer) ArtifactChanged(key types.NamespacedName) {
+	d.Memory.Update(key, func(s *debounceState) { s.RecordChange(d.Now()) })
 }
 
 // Changed records a change of obj, which is an input of hr.

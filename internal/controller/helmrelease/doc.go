@@ -22,6 +22,7 @@
 //	environment.go     clients, clock and settings that all steps use
 //	sourcemaker.go     the source object that spec.chart stands for
 //	keylocks.go        locks for the source objects that are written
+//	files.go           the sources that values come from, and which releases their changes concern
 //	debounce.go        whether the rest of a commit is still to arrive
 //	burst.go           when the inputs of a HelmRelease changed together
 //	applier.go         the Kustomization or Application that applies an object

@@ -100,6 +100,7 @@ func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reco
 		return rec, unmade
 	default:
 		rec.want, err = i.resolver.Resolve(ctx, rec.hr, suspension)
+		i.recordFiles(rec, err)
 	}
 	if made && err == nil {
 		rec, err = i.deleteFormerSource(ctx, rec)
@@ -115,6 +116,20 @@ func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reco
 	i.awaitDownload(rec.key(), inputs.DownloadEnded(err))
 	i.dependency.Await(rec.key(), err)
 	return rec, err
+}
+
+// recordFiles records the files that the values come from, so that another revision of their source
+// triggers a reconciliation only if they differ in it.
+func (i *inputReader) recordFiles(rec reconciliation, err error) {
+	sources := inputs.FileSources(rec.hr)
+	record := func(m *memory) {
+		m.files.used, m.files.known = rec.want.Files, err == nil && len(rec.want.Files) == len(sources)
+	}
+	if len(sources) == 0 {
+		i.memory.Update(rec.key(), record)
+		return
+	}
+	i.memory.With(rec.key(), record)
 }
 
 // ensureSource makes the source of spec.chart, if policies allow it.

@@ -40,6 +40,7 @@ type Reconciler struct {
 	turns      *attempt.Turns
 	// rehearsal reports decisions instead of carrying them out; nil in a process that acts.
 	rehearsal *rehearsal.Reporter
+	files     *fileWatches
 }
 
 // deadline is the time for all reads and dry runs of a reconciliation together.

@@ -39,7 +39,7 @@ import (
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases/status,verbs=patch
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts;ocirepositories,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=externalartifacts,verbs=get;list;watch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=buckets;externalartifacts;gitrepositories,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
@@ -56,6 +56,7 @@ type Controller struct {
 	policies         *policies.Watch
 	readers          *readers
 	plans            *plans.Watched
+	files            *fileWatches
 }
 
 // Enqueue triggers a reconciliation that observes the release, whatever was found before. It never
@@ -82,6 +83,7 @@ func (c *Controller) CapabilitiesChanged() {
 	c.policies.CapabilitiesChanged()
 	c.readers.capabilitiesChanged()
 	c.plans.CapabilitiesChanged()
+	c.files.capabilitiesChanged()
 }
 
 // Busy reports whether work for a HelmRelease runs in the background, which will trigger a
@@ -89,7 +91,7 @@ func (c *Controller) CapabilitiesChanged() {
 // debounce of a watched object. Tests use it.
 func (c *Controller) Busy(key types.NamespacedName) bool {
 	busy := c.attempts.Busy(key) || c.objects.Scheduled(key) || c.awaited.Scheduled(key)
-	c.memory.Update(key, func(m *memory) { busy = busy || m.download != nil })
+	c.memory.Update(key, func(m *memory) { busy = busy || m.download != nil || m.files.checks > 0 })
 	return busy
 }
 
@@ -133,12 +135,16 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared) (*Con
 		return nil, err
 	}
 	c.plans = known
+	if c.files, err = watchFiles(mgr, o, c); err != nil {
+		return nil, err
+	}
 	planner := &plans.Planner{Client: env.client, Live: env.live, Known: known, Now: o.Now}
 	r := newReconciler(env, parts{
-		resolver: o.Inputs.WithObjects(objects).WithAdmission(c.policies.Admit), policies: c.policies, detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
+		resolver: o.Inputs.WithObjects(objects).WithAdmission(c.policies.Admit).WithFiles(c.files, c.files.patterns), policies: c.policies, detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
 		cached: mgr.GetCache(), locks: shared.Locks, enqueue: c.queue.Enqueue, options: o,
-		plans: planner,
+		plans: planner, files: c.files,
 	})
+	c.files.debounce = r.debouncer.ArtifactChanged
 	addGauges(o, pool, c.objects, c.awaited)
 	if o.Observe == "" {
 		if err := mgr.Add(plans.Expiry{Planner: planner}); err != nil {
@@ -146,7 +152,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared) (*Con
 		}
 	}
 	return c, errors.Join(
-		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency), mgr.Add(known),
+		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency), mgr.Add(known), mgr.Add(c.files),
 		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
 		r.setup(mgr, o, c.queue, c.policies.Known()),
 	)
@@ -176,6 +182,7 @@ type parts struct {
 	enqueue func(types.NamespacedName)
 	options controller.Options
 	plans   *plans.Planner
+	files   *fileWatches
 }
 
 // newReconciler returns a Reconciler whose steps share env.
@@ -209,6 +216,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		plans:      p.plans,
 		turns:      attempt.NewTurns(attempt.TurnOptions{Slots: p.options.Concurrent, Enqueue: p.enqueue, Now: env.now}),
 		rehearsal:  reporter,
+		files:      p.files,
 	}
 }
 
@@ -219,7 +227,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o controller.Options, queue *trigge
 	if err != nil {
 		return err
 	}
-	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget}
+	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, ArtifactChanged: r.debouncer.ArtifactChanged, FilesChanged: r.files.changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget}
 	changed := builder.WithPredicates(trigger.SourceChanged{})
 	relevant := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, trigger.RequestChanged{})
 	if o.Observe != "" {

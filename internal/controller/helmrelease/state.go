@@ -39,6 +39,8 @@ type memory struct {
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it
 	// waits for none.
 	download <-chan struct{}
+	// files are the files of sources that the values come from.
+	files fileState
 	// outage counts failed reconciliations, comparison failed comparisons of objects.
 	outage, comparison controller.Outage
 	// refusal is the last record of the release that was too large; nil if there is none.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,9 @@ type Kind[T client.Object] struct {
 	Signal
 	objects   dynamic.ResourceInterface
 	discovery discovery.DiscoveryInterface
+	// used is closed when the kind is needed.
+	used chan struct{}
+	use  sync.Once
 }
 
 // New returns a Kind, which the manager runs.
@@ -47,15 +51,26 @@ func New[T client.Object](config *rest.Config, http *http.Client, o Options[T]) 
 	if err != nil {
 		return nil, err
 	}
-	k := &Kind[T]{Options: o, store: newStore(o), Signal: NewSignal(), discovery: served}
+	k := &Kind[T]{Options: o, store: newStore(o), Signal: NewSignal(), discovery: served, used: make(chan struct{})}
+	if !o.Lazy {
+		k.Use()
+	}
 	if k.objects = objects.Resource(o.Resource); o.Namespace != "" {
 		k.objects = objects.Resource(o.Resource).Namespace(o.Namespace)
 	}
 	return k, nil
 }
 
+// Use makes a lazy kind be listed and watched. It never blocks.
+func (k *Kind[T]) Use() { k.use.Do(func() { close(k.used) }) }
+
 // Start implements manager.Runnable.
 func (k *Kind[T]) Start(ctx context.Context) error {
+	select {
+	case <-k.used:
+	case <-ctx.Done():
+		return nil
+	}
 	reflector := toolscache.NewReflectorWithOptions(plainLists{&toolscache.ListWatch{
 		ListWithContextFunc: k.list, WatchFuncWithContext: k.watch,
 	}}, &unstructured.Unstructured{}, k.store, toolscache.ReflectorOptions{Name: k.Resource.Resource})

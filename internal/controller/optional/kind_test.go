@@ -377,6 +377,26 @@ func TestIgnoreForbidden(t *testing.T) {
 	})
 }
 
+// TestLazy: a lazy kind is not listed before it is used.
+func TestLazy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.items = []map[string]any{object("a")}
+		r := start(t, s, func(o *Options[*v1alpha1.ReleasePolicy]) { o.Lazy = true })
+		time.Sleep(absentRetry)
+		s.set(func(s *server) {
+			if s.lists > 0 || r.isKnown() {
+				t.Errorf("%d lists of a kind that is not used", s.lists)
+			}
+		})
+		r.Use()
+		until(t, "the list", r.isKnown)
+		if len(r.Objects()) != 1 {
+			t.Errorf("%d objects", len(r.Objects()))
+		}
+	})
+}
+
 // TestUndecodable: an object that cannot be decoded makes the objects unknown.
 func TestUndecodable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -22,6 +22,8 @@ type Options[T client.Object] struct {
 	New func() T
 	// Namespace is the only watched namespace; empty means all.
 	Namespace string
+	// Lazy keeps the kind from being listed before Use is called.
+	Lazy bool
 	// IgnoreForbidden makes a kind that may not be listed count as not served.
 	IgnoreForbidden bool
 	// Changed is called after each change of an object, and with an empty key if any object may

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -24,6 +25,11 @@ type Handlers struct {
 	Client client.Reader
 	// Changed is called when the object obj changes that hr takes values from.
 	Changed func(hr *helmv2.HelmRelease, obj client.Object)
+	// ArtifactChanged is called when the source of the chart of a HelmRelease has another artifact, and
+	// values come from files of sources.
+	ArtifactChanged func(key types.NamespacedName)
+	// FilesChanged is called when a source changes that values may come from. obj is nil if it is deleted.
+	FilesChanged func(ctx context.Context, source inputs.FileSource, obj client.Object)
 	// Waiting returns the HelmReleases that wait for objects of any of some Helm releases, which
 	// are keys of the index by history.
 	Waiting func(releases []string) []types.NamespacedName

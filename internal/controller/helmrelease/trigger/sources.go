@@ -17,15 +17,24 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
-// Sources enqueues the HelmReleases that use a source of a kind, except those that already run its
-// revision.
+// Sources enqueues the HelmReleases that use a source of a kind for their chart, except those that
+// already run its revision.
 func (h *Handlers) Sources(kind string) handler.EventHandler {
 	enqueue := func(ctx context.Context, obj client.Object, exists bool, q queue) {
 		for _, hr := range h.listByIndex(ctx, controller.IndexSource, kind+"/"+client.ObjectKeyFromObject(obj).String()) {
-			if !exists || !isAttempted(&hr, obj) {
-				q.Add(request(&hr))
+			if exists && isAttempted(&hr, obj) {
+				continue
 			}
+			if exists && inputs.HasFiles(&hr) {
+				h.ArtifactChanged(client.ObjectKeyFromObject(&hr))
+			}
+			q.Add(request(&hr))
 		}
+		source := inputs.FileSource{Kind: kind, Key: client.ObjectKeyFromObject(obj)}
+		if !exists {
+			obj = nil
+		}
+		h.FilesChanged(ctx, source, obj)
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, true, q) },

@@ -4,6 +4,7 @@
 package trigger
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -21,6 +22,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/test/controllertest"
 )
 
@@ -33,7 +35,10 @@ func enqueued(t *testing.T, hrs []*helmv2.HelmRelease, happens func(h *Handlers,
 	}
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
-	happens(&Handlers{Client: b.Build()}, q)
+	h := &Handlers{
+		Client: b.Build(), ArtifactChanged: func(types.NamespacedName) {}, FilesChanged: func(context.Context, inputs.FileSource, client.Object) {},
+	}
+	happens(h, q)
 	var names []string
 	for q.Len() > 0 {
 		request, _ := q.Get()
@@ -284,7 +289,10 @@ func TestStartYields(t *testing.T) {
 	waiting := controllertest.HelmRelease("prod", "waiting", func(hr *helmv2.HelmRelease) {
 		hr.Spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: "web"}
 	})
-	h := &Handlers{Client: controllertest.NewClient().WithObjects(waiting).Build()}
+	h := &Handlers{
+		Client:       controllertest.NewClient().WithObjects(waiting).Build(),
+		FilesChanged: func(context.Context, inputs.FileSource, client.Object) {},
+	}
 	web := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "web"}}
 	for initial, want := range map[bool]int{true: handler.LowPriority, false: 0} {
 		q := priorityqueue.New[reconcile.Request]("test", func(o *priorityqueue.Opts[reconcile.Request]) {
