@@ -202,7 +202,7 @@ func (d *Differ) subject(ctx context.Context, q Query, withInputs bool) (*subjec
 	if withInputs {
 		s.want, err = resolve(ctx, resolver, q)
 	} else {
-		s.want, err = resolver.Values(ctx, q.Release)
+		s.want, err = resolver.Values(ctx, inputs.WithoutFiles(q.Release))
 		s.want.Desired = resolver.Basics(q.Release, release.Suspension{}).Desired
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -56,6 +57,17 @@ func FileSources(hr *helmv2.HelmRelease) []FileSource {
 
 // HasFiles reports whether values come from files of sources.
 func HasFiles(hr *helmv2.HelmRelease) bool { return len(FileSources(hr)) > 0 }
+
+// WithoutFiles returns a HelmRelease without the entries of spec.valuesFrom that are files of sources, for
+// readers that download no artifacts.
+func WithoutFiles(hr *helmv2.HelmRelease) *helmv2.HelmRelease {
+	if !HasFiles(hr) {
+		return hr
+	}
+	without := hr.DeepCopy()
+	without.Spec.ValuesFrom = slices.DeleteFunc(without.Spec.ValuesFrom, helmv2.ValuesReference.IsFile)
+	return without
+}
 
 // FilePatterns returns the valuesKeys by which a HelmRelease selects files of a source.
 func FilePatterns(hr *helmv2.HelmRelease, source FileSource) []string {

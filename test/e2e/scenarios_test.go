@@ -34,6 +34,7 @@ var scenarios = []struct {
 	{"smoke/job-ttl", jobTTL},                                            // a hook's Job that vanishes when it is done
 	{"smoke/dependencies", dependencies},                                 // a frontend that depends on a backend
 	{"smoke/valuesfrom", valuesFrom},                                     // values from everywhere at once
+	{"smoke/values-from-files", valuesFromFiles},                         // values in a repository of their own
 	{"smoke/targetnamespace", targetNamespace},                           // a release in another namespace
 	{"smoke/install-create-target-ns", createTargetNamespace},            // which does not exist yet
 	{"smoke/install-from-hc-source", fromHelmChart},                      // chartRef: HelmChart, signed

@@ -17,10 +17,14 @@ import (
 func (r *Reader) Values(ctx context.Context, hr *helmv2.HelmRelease) (view.Values, error) {
 	resolver := inputs.NewResolver(r.Client, r.Client, nil)
 	var unread []string
+	if inputs.HasFiles(hr) {
+		unread = []string{"files of sources in spec.valuesFrom, whose keys are missing here or have the value of another layer"}
+		hr = inputs.WithoutFiles(hr)
+	}
 	want, err := resolver.Values(ctx, hr)
 	if _, secrets := resolver.Secrets(ctx, hr); err != nil && secrets != nil {
-		unread = []string{"Secrets of spec.valuesFrom, whose keys are missing here or have the value of another layer: " +
-			strings.Join(strings.Fields(secrets.Error()), " ")}
+		unread = append(unread, "Secrets of spec.valuesFrom, whose keys are missing here or have the value of another layer: "+
+			strings.Join(strings.Fields(secrets.Error()), " "))
 		public := hr.DeepCopy()
 		public.Spec.ValuesFrom = slices.DeleteFunc(public.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind == helmv2.KindSecret })
 		want, err = resolver.Values(ctx, public)
