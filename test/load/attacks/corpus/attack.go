@@ -12,6 +12,7 @@
 //	templates.go      templates, with those of internal/render/handler/testdata/attacks
 //	schemas.go        schemas of values
 //	values.go         values of ConfigMaps, Secrets and the spec
+//	files.go          files of sources that values come from
 //	postrenderers.go  patches and images
 //	expressions.go    CEL expressions, and targets of drift rules
 //	kubeconfigs.go    kubeconfigs, and those of hostile API servers

@@ -11,7 +11,7 @@ import (
 // All returns all attacks, in the order of their groups.
 func All() []Attack {
 	return slices.Concat(
-		archives(), templates(), recordedTemplates(), schemas(), values(), postRenderers(), expressions(), kubeconfigs(), servers(),
+		archives(), templates(), recordedTemplates(), schemas(), values(), files(), postRenderers(), expressions(), kubeconfigs(), servers(),
 		storedRecords(), hooks(), policies(), pageAttacks(),
 	)
 }
