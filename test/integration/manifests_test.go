@@ -225,7 +225,7 @@ func TestManifests(t *testing.T) {
 	least := build(t, "default")
 	apply(t, least)
 
-	for _, dir := range []string{"default", "cluster-admin", "samples", "samples/operations", "samples/policies"} {
+	for _, dir := range []string{"default", "cluster-admin", "samples", "samples/operations", "samples/policies", "samples/values"} {
 		t.Run("DryRun/"+dir, func(t *testing.T) { apply(t, inNamespace(build(t, dir)), client.DryRunAll) })
 	}
 	t.Run("DryRun/rbac", func(t *testing.T) {
