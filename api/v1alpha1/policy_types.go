@@ -117,6 +117,10 @@ type ReleasePolicySpec struct {
 	// +optional
 	Charts *ChartPolicy `json:"charts,omitempty"`
 
+	// The places that values may come from, and what they may contain. Absent allows all.
+	// +optional
+	Values *ValuesPolicy `json:"values,omitempty"`
+
 	// What follows if a dry run denies an object for a reason that may depend on other objects of the
 	// same install or upgrade. Default Try.
 	// +optional
@@ -408,4 +412,39 @@ const (
 	TransportSystem ChartTransport = "System"
 	// TransportAny also allows those in a Secret that the source names.
 	TransportAny ChartTransport = "Any"
+)
+
+// ValuesPolicy restricts the values of releases.
+type ValuesPolicy struct {
+	// The places that values may come from: <kind>, <kind>/<name> for objects in the namespace of the
+	// HelmRelease, or <kind>/<namespace>/<name>. "*" matches any characters but "/". The kind
+	// HelmRelease is spec.values. Empty allows all.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:Pattern=`^[A-Z][A-Za-z]*(/[^/]+){0,2}$`
+	// +optional
+	Sources []string `json:"sources,omitempty"`
+
+	// What follows if values outside of Secrets look like credentials. Default Allow.
+	// +optional
+	PlaintextSecrets PlaintextSecrets `json:"plaintextSecrets,omitempty"`
+
+	// Patterns of the keys of values that may look like credentials, such as auth.token, in which "*"
+	// matches any characters.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +optional
+	Allow []string `json:"allow,omitempty"`
+}
+
+// PlaintextSecrets states what follows if values outside of Secrets look like credentials.
+//
+// +kubebuilder:validation:Enum=Allow;Deny
+type PlaintextSecrets string
+
+// The values of PlaintextSecrets.
+const (
+	PlaintextSecretsAllow PlaintextSecrets = "Allow"
+	PlaintextSecretsDeny  PlaintextSecrets = "Deny"
 )

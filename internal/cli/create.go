@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,7 +237,11 @@ func (o *creation) checkPolicies(ctx context.Context, c *connection, source clie
 		o.note("Not all policies were asked: %s", why)
 	}
 	facts := chartFacts(source, hr)
-	refusal := policy.Refuse(all, of, facts)
+	places, err := inputs.Places(hr)
+	if err != nil {
+		return err
+	}
+	refusal := cmp.Or(policy.Refuse(all, of, facts), policy.RefuseSources(all, of, places), policy.RefuseValues(all, of, places))
 	if refusal == nil {
 		return nil
 	}

@@ -227,7 +227,8 @@ func TestCreateReleasePolicies(t *testing.T) {
 	w.golden("create-policies",
 		oci+"--version 1.x -n exact", oci+"--version 1.x -n exact --export", repo+"--version * -n exact", repo+"--version 1.2 -n exact",
 		oci+"--version 1.x -n verified --export", oci+"--version 1.0.0 -n verified", oci+"--version 1.0.0 -n verified --export",
-		repo+"--version v1.0.0 -n exact --export")
+		repo+"--version v1.0.0 -n exact --export",
+		oci+"--version 1.0.0 -n plain --set auth.password=hunter2", oci+"--version 1.0.0 -n plain --set auth.password=hunter2 --export")
 	w = newWorld(t, "create/objects.yaml")
 	w.forbidden["ReleasePolicy"] = true
 	w.golden("create-forbidden", oci+"--version 1.0.0 -n exact --export", oci+"--version 1.x -n exact")

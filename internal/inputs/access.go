@@ -103,7 +103,7 @@ func accessDenied(format string, args ...any) error {
 	}
 }
 
-// Refused is the error for a chart that a policy refuses.
+// Refused is the error for a chart or values that a policy refuses.
 type Refused struct{ policy.Refusal }
 
 // Error implements error.

@@ -46,6 +46,7 @@ type Resolver struct {
 	patterns func(ctx context.Context, kind string, key types.NamespacedName) []string
 	objects  Objects
 	admit    Admission
+	admitted ValuesAdmission
 	settings Settings
 }
 
@@ -92,6 +93,13 @@ func (r *Resolver) WithFiles(files client.Reader, patterns func(ctx context.Cont
 func (r *Resolver) WithObjects(objects Objects) *Resolver {
 	with := *r
 	with.objects = objects
+	return &with
+}
+
+// WithValuesAdmission returns a copy of r that uses only values that are admitted. Without it, all are.
+func (r *Resolver) WithValuesAdmission(admitted ValuesAdmission) *Resolver {
+	with := *r
+	with.admitted = admitted
 	return &with
 }
 

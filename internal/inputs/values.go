@@ -43,7 +43,7 @@ func (r *Resolver) Values(ctx context.Context, hr *helmv2.HelmRelease) (Want, er
 }
 
 // values sets the values in want, their digest, and the texts in them that come from Secrets.
-// Errors are *release.Blocked.
+// Errors are *release.Blocked, or *Refused.
 func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Want) error {
 	var raw []byte
 	if hr.Spec.Values != nil {
@@ -53,18 +53,24 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
 	}
+	if err := r.admitSources(ctx, hr, v); err != nil {
+		return err
+	}
 	want.Layers = func() []plan.Layer { return layers(nil, raw) }
+	inline, refs := v, []reference(nil)
 	if len(hr.Spec.ValuesFrom) > 0 {
-		refs, err := r.references(ctx, hr, want)
-		if err != nil {
+		if refs, err = r.references(ctx, hr, want); err != nil {
 			return err
 		}
 		var read documents
-		if v, err = compose(refs, v, &read); err != nil {
+		if v, err = compose(refs, inline, &read); err != nil {
 			return err
 		}
 		want.Secrets = secrets(refs)
 		want.Layers = func() []plan.Layer { return layers(refs, raw) }
+	}
+	if err := r.admitValues(ctx, hr, inline, refs); err != nil {
+		return err
 	}
 	digest, err := values.Digest(v)
 	if err != nil {
@@ -82,6 +88,8 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 type reference struct {
 	helmv2.ValuesReference
 	namespace string
+	// index is the index of the entry.
+	index int
 	// revision is that of a source; empty for ConfigMaps and Secrets.
 	revision string
 	content  string
@@ -207,8 +215,8 @@ func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease, want 
 	read := map[object]map[string]string{}
 	size := 0
 	refs := make([]reference, 0, len(hr.Spec.ValuesFrom))
-	for _, spec := range hr.Spec.ValuesFrom {
-		ref := reference{ValuesReference: spec, namespace: spec.GetNamespace(hr.Namespace)}
+	for i, spec := range hr.Spec.ValuesFrom {
+		ref := reference{ValuesReference: spec, namespace: spec.GetNamespace(hr.Namespace), index: i}
 		if spec.IsFile() {
 			files, err := r.fileReferences(ctx, hr, ref, want)
 			if err != nil {

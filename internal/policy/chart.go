@@ -182,12 +182,12 @@ func matchURL(pattern, text string) bool {
 	if hasPath {
 		pattern += "/" + path
 	}
-	return match(strings.TrimSuffix(pattern, "/"), text)
+	return match(strings.TrimSuffix(pattern, "/"), text, "/")
 }
 
-// match reports whether a pattern matches a whole text. It takes at most len(pattern)*len(text)
-// steps: only the last "*" is tried again.
-func match(pattern, text string) bool {
+// match reports whether a pattern matches a whole text. "*" matches any characters but those in except.
+// It takes at most len(pattern)*len(text) steps: only the last "*" is tried again.
+func match(pattern, text, except string) bool {
 	p, t := 0, 0
 	star, from := -1, 0
 	for t < len(text) {
@@ -198,7 +198,7 @@ func match(pattern, text string) bool {
 		case p < len(pattern) && pattern[p] == text[t]:
 			p++
 			t++
-		case star >= 0 && text[from] != '/':
+		case star >= 0 && strings.IndexByte(except, text[from]) < 0:
 			from++
 			p, t = star+1, from
 		default:

@@ -7,6 +7,7 @@
 // Files, top-down:
 //
 //	chart.go   Refuse: which policy refuses the chart of a release
+//	values.go  RefuseSources, RefuseValues: which policy refuses its values, or where they come from
 //	select.go  Select: which policies select a release, and what they demand together
 //	assess.go  Demands.Assess: does a plan need approval, and is it denied?
 //	operation.go  Demands.RefuseHooks: which policy refuses the hooks of an Operation

@@ -33,7 +33,7 @@ func (d Demands) RefuseHooks(hooks []Hook) string {
 				return fmt.Sprintf("%s allows hooks of %s only, and hook %s is of %s (spec.operations.allow)",
 					rule.Policy, strings.Join(rule.Allow, ", "), h.Name, strings.Join(h.Events, ", "))
 			}
-			if len(rule.Names) > 0 && !slices.ContainsFunc(rule.Names, func(pattern string) bool { return match(pattern, h.Name) }) {
+			if len(rule.Names) > 0 && !slices.ContainsFunc(rule.Names, func(pattern string) bool { return match(pattern, h.Name, "/") }) {
 				return fmt.Sprintf("%s allows hooks named %s only, and not %s (spec.operations.names)", rule.Policy, strings.Join(rule.Names, ", "), h.Name)
 			}
 		}

@@ -58,7 +58,7 @@ type Demands struct {
 	Protections []Protection `json:",omitempty"`
 	// RefuseDenials is true if a policy demands that attempts are refused whose dry runs deny objects.
 	RefuseDenials bool `json:",omitempty"`
-	// Refusal is the first policy that refuses the chart; nil if none does.
+	// Refusal is the first policy that refuses the chart or the values; nil if none does.
 	Refusal *Refusal `json:",omitempty"`
 	// Operations are the policies that restrict Operations, sorted by name.
 	Operations []OperationRule `json:",omitempty"`
@@ -130,7 +130,7 @@ type Protection struct {
 	v1alpha1.Protection
 }
 
-// Refusal is a policy that refuses a chart.
+// Refusal is a policy that refuses a chart or values.
 type Refusal struct {
 	Policy string
 	// Field is the field of the HelmRelease that is refused.

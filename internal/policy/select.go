@@ -197,6 +197,13 @@ func (p *Policy) invalid() string {
 			}
 		}
 	}
+	if s.Values != nil {
+		switch s.Values.PlaintextSecrets {
+		case "", v1alpha1.PlaintextSecretsAllow, v1alpha1.PlaintextSecretsDeny:
+		default:
+			return fmt.Sprintf("spec.values.plaintextSecrets %q is not supported by this version", s.Values.PlaintextSecrets)
+		}
+	}
 	if s.Charts != nil {
 		switch s.Charts.Transport {
 		case "", v1alpha1.TransportSystem, v1alpha1.TransportAny:

@@ -73,6 +73,7 @@ func TestSelects(t *testing.T) {
 		"UnknownRollbacks":   {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Rollbacks = "Sometimes" }), web(), false, `spec.rollbacks "Sometimes"`},
 		"UnknownClass":       {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.ApprovalClasses = []v1alpha1.DangerClass{"Cost"} }), web(), false, `spec.approvalClasses: "Cost"`},
 		"UnknownDenials":     {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.DryRunDenials = "Ask" }), web(), false, `spec.dryRunDenials "Ask"`},
+		"UnknownPlaintext":   {frozen(namespaced, "apps", "p", func(p *Policy) { p.Spec.Values = &v1alpha1.ValuesPolicy{PlaintextSecrets: "Ask"} }), web(), false, `spec.values.plaintextSecrets "Ask"`},
 		"UnknownOperation": {frozen(namespaced, "apps", "p", func(p *Policy) {
 			p.Spec.Protect = []v1alpha1.Protection{{Kinds: []string{"Secret"}, Operations: []v1alpha1.ProtectedOperation{"Rename"}}}
 		}), web(), false, `spec.protect[0].operations: "Rename"`},

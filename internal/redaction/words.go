@@ -17,12 +17,20 @@ const (
 // same list.
 func commonWords() map[string]bool {
 	all := map[string]bool{}
-	for word := range strings.FieldsSeq(
-		"admin default disable disabled enable enabled false guest http https localhost none null password require required root secret test token true user username",
-	) {
+	for _, word := range append(settingWords(), guessedWords()...) {
 		all[word] = true
 	}
 	return all
+}
+
+// settingWords returns the common words that switch something. They are no passwords either.
+func settingWords() []string {
+	return strings.Fields("default disable disabled enable enabled false http https localhost none null require required true")
+}
+
+// guessedWords returns the common words that people use as passwords.
+func guessedWords() []string {
+	return strings.Fields("admin guest password root secret test token user username")
 }
 
 // number reports whether a text consists of digits and their punctuation.

@@ -205,7 +205,7 @@ func MustCompare(in Input) bool {
 }
 
 // KeepInputs returns d with the inputs of the newest revision in place of those in the spec, whose
-// chart a policy refuses. The release stays at that revision then. recorded is the status. While an
+// chart or values a policy refuses. The release stays at that revision then. recorded is the status. While an
 // action is running, no chart is desired, so that the action is not outdated.
 func (d Desired) KeepInputs(recorded helmv2.HelmReleaseStatus, running *Running) Desired {
 	d.Chart, d.ConfigDigest = Chart{}, ""

@@ -29,6 +29,8 @@ type Policy struct {
 	Protects []string `json:"protects,omitempty"`
 	// Charts are the demands on charts.
 	Charts []string `json:"charts,omitempty"`
+	// Values are the demands on values.
+	Values []string `json:"values,omitempty"`
 	// Windows are the windows in which changes are allowed or denied.
 	Windows []string `json:"windows,omitempty"`
 	// Operations are the demands on Operations.
@@ -75,6 +77,12 @@ func policyOf(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.ReleasePolicy
 			if demand.is {
 				p.Charts = append(p.Charts, demand.text)
 			}
+		}
+	}
+	if v := spec.Values; v != nil {
+		p.Values = slices.Clone(v.Sources)
+		if v.PlaintextSecrets == v1alpha1.PlaintextSecretsDeny {
+			p.Values = append(p.Values, "no plaintext secrets")
 		}
 	}
 	for _, w := range spec.Windows {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -148,6 +149,47 @@ func TestPolicySelects(t *testing.T) {
 		if took := w.untilMessage("app", "two"); took > time.Second {
 			t.Errorf("it is upgraded after %s", took)
 		}
+	})
+}
+
+// TestPlaintextSecrets: values that look like credentials are refused outside of Secrets, and the release
+// stays. Status has the key and not the value.
+func TestPlaintextSecrets(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.start()
+		w.publish("app", "1.0.0", w.note("1.0.0"))
+		w.policy("plaintext", v1alpha1.ReleasePolicySpec{Values: &v1alpha1.ValuesPolicy{
+			Sources: []string{"HelmRelease", "Secret/app-*"}, PlaintextSecrets: v1alpha1.PlaintextSecretsDeny, Allow: []string{"*.token"},
+		}})
+		hr := w.release("app", "one")
+		w.untilReady(hr)
+		edit(w, hr, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"message":"two","auth":{"password":"hunter2"}}`)}
+		})
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "ReleasePolicy/plaintext refuses spec.values", "auth.password looks like")
+		w.untilCondition(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonPolicyRefused)
+		if raw := fmt.Sprint(hr.Status); strings.Contains(raw, "hunter2") || hr.Status.Failures != 0 || len(hr.Status.History) != 1 {
+			t.Errorf("%s", raw)
+		}
+		time.Sleep(time.Minute)
+		w.quiet(5 * time.Hour)
+		edit(w, hr, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"message":"two","auth":{"token":"hunter2"}}`)}
+		})
+		w.untilMessage("app", "two")
+		w.untilReady(hr)
+		edit(w, hr, valuesFrom(helmv2.KindConfigMap))
+		w.untilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "refuses spec.valuesFrom[0]", "not from message of ConfigMap/")
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app-values"}, Data: map[string][]byte{"message": []byte("three"), "password": []byte("hunter2")}}
+		w.create(secret)
+		edit(w, hr, func(hr *helmv2.HelmRelease) {
+			hr.Spec.ValuesFrom = []helmv2.ValuesReference{
+				{Kind: helmv2.KindSecret, Name: "app-values", ValuesKey: "message", TargetPath: "message"},
+				{Kind: helmv2.KindSecret, Name: "app-values", ValuesKey: "password", TargetPath: "auth.password"},
+			}
+		})
+		w.untilMessage("app", "three")
+		w.untilReady(hr)
 	})
 }
 

@@ -47,7 +47,7 @@ type policyReader interface {
 
 // read returns rec with the inputs of the HelmRelease. While an action runs, errors are ignored:
 // newer inputs may replace the inputs of the action, as far as they are known. A release that is
-// held needs no inputs. A release whose chart is refused keeps the inputs of its newest revision.
+// held needs no inputs. A release whose chart or values are refused keeps the inputs of its newest revision.
 func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := i.resolve(ctx, rec)
 	var unresolved *release.Blocked

@@ -140,7 +140,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared) (*Con
 	}
 	planner := &plans.Planner{Client: env.client, Live: env.live, Known: known, Now: o.Now}
 	r := newReconciler(env, parts{
-		resolver: o.Inputs.WithObjects(objects).WithAdmission(c.policies.Admit).WithFiles(c.files, c.files.patterns), policies: c.policies, detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
+		resolver: o.Inputs.WithObjects(objects).WithAdmission(c.policies.Admit).WithValuesAdmission(c.policies).WithFiles(c.files, c.files.patterns), policies: c.policies, detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
 		cached: mgr.GetCache(), locks: shared.Locks, enqueue: c.queue.Enqueue, options: o,
 		plans: planner, files: c.files,
 	})

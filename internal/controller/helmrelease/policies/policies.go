@@ -80,6 +80,35 @@ func (r *Reader) Admit(ctx context.Context, hr *helmv2.HelmRelease, source clien
 	return &inputs.Refused{Refusal: *refusal}
 }
 
+// AdmitSources implements inputs.ValuesAdmission.
+func (r *Reader) AdmitSources(ctx context.Context, hr *helmv2.HelmRelease, places []policy.Place) error {
+	all := r.policies(hr.Namespace)
+	if len(all) == 0 {
+		return nil
+	}
+	return refusedValues(policy.RefuseSources(all, r.release(ctx, hr, all), places))
+}
+
+// AdmitValues implements inputs.ValuesAdmission. It calls places only if a policy judges values.
+func (r *Reader) AdmitValues(ctx context.Context, hr *helmv2.HelmRelease, places func() []policy.Place) error {
+	all := r.policies(hr.Namespace)
+	if len(all) == 0 {
+		return nil
+	}
+	of := r.release(ctx, hr, all)
+	if !policy.JudgesValues(all, of) {
+		return nil
+	}
+	return refusedValues(policy.RefuseValues(all, of, places()))
+}
+
+func refusedValues(refusal *policy.Refusal) error {
+	if refusal == nil {
+		return nil
+	}
+	return &inputs.Refused{Refusal: *refusal}
+}
+
 // policies returns the policies that may select a release in a namespace.
 func (r *Reader) policies(namespace string) []policy.Policy {
 	var all []policy.Policy

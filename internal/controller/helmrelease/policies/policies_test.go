@@ -25,6 +25,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -257,6 +258,41 @@ func TestAdmitOrigin(t *testing.T) {
 			}
 		}
 		repo.Spec.Suspend, repo.Spec.Type, repo.Spec.CertSecretRef = false, "", nil
+	}
+}
+
+// TestAdmitValues: values are read again only if a policy that selects the release judges them.
+func TestAdmitValues(t *testing.T) {
+	t.Parallel()
+	places, read := []policy.Place{{Field: "spec.values", Kind: "HelmRelease", Namespace: "apps", Name: "web", Values: map[string]any{"password": "hunter2"}}}, 0
+	for name, tc := range map[string]struct {
+		values          *v1alpha1.ValuesPolicy
+		namespace       string
+		sources, judged string
+		read            int
+	}{
+		"None":           {nil, "apps", "", "", 0},
+		"OtherNamespace": {&v1alpha1.ValuesPolicy{Sources: []string{"Secret"}, PlaintextSecrets: v1alpha1.PlaintextSecretsDeny}, "other", "", "", 0},
+		"Sources":        {&v1alpha1.ValuesPolicy{Sources: []string{"Secret"}}, "apps", "ReleasePolicy/p refuses spec.values: values may come from Secret", "", 0},
+		"Plaintext": {
+			&v1alpha1.ValuesPolicy{PlaintextSecrets: v1alpha1.PlaintextSecretsDeny}, "apps", "", "ReleasePolicy/p refuses spec.values: password looks like", 1,
+		},
+		"Allowed": {&v1alpha1.ValuesPolicy{PlaintextSecrets: v1alpha1.PlaintextSecretsDeny, Allow: []string{"password"}}, "apps", "", "", 1},
+	} {
+		c := newCluster(t)
+		c.namespaced.objects = []*v1alpha1.ReleasePolicy{{ObjectMeta: metav1.ObjectMeta{Namespace: tc.namespace, Name: "p"}, Spec: v1alpha1.ReleasePolicySpec{Values: tc.values}}}
+		read = 0
+		sources := c.AdmitSources(t.Context(), web(), places)
+		judged := c.AdmitValues(t.Context(), web(), func() []policy.Place { read++; return places })
+		for want, err := range map[string]error{"s" + tc.sources: sources, "j" + tc.judged: judged} {
+			refused, is := errors.AsType[*inputs.Refused](err)
+			if is != (want[1:] != "") || is && !strings.HasPrefix(refused.Error(), want[1:]) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		}
+		if read != tc.read {
+			t.Errorf("%s: read %d times", name, read)
+		}
 	}
 }
 
