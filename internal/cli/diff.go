@@ -65,6 +65,8 @@ func diffCommand(s *Session) *cobra.Command {
 			"  kustomize build apps | kubectl pintle diff -f -\n\n" +
 			"  # The same with a chart that is not published yet\n" +
 			"  kubectl pintle diff -f release.yaml --chart web-1.4.0.tgz\n\n" +
+			"  # The same with values of a branch that is not merged yet\n" +
+			"  kubectl pintle diff -f release.yaml --source apps/config=./checkout\n\n" +
 			"  # Write the comment of a pull request\n" +
 			"  kubectl pintle diff -f release.yaml --format=markdown",
 		Args:              cobra.MaximumNArgs(1),
@@ -74,6 +76,7 @@ func diffCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&d.drift, "drift", false, "Compare live objects with the newest revision, as the detection of drift does.")
 	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with HelmReleases, or - for the standard input. NAME selects one of several.")
 	cmd.Flags().StringVar(&d.archive, "chart", "", "An archive of a chart, in place of the artifact of the source.")
+	cmd.Flags().StringArrayVar(&d.sources, "source", nil, "NAMESPACE/NAME=DIRECTORY: a directory in place of the artifact of a source that values come from. Can be repeated.")
 	cmd.Flags().BoolVar(&d.asMe, "as-me", false, "Let templates look objects up with your own rights, and not with those of the release. The author of the chart may show them to others.")
 	cmd.Flags().StringArrayVar(&d.override, "override-manager", nil, "A field manager whose fields the controller takes over, as in the flag of the controller. Can be repeated.")
 	cmd.Flags().StringVar(&d.account, "default-service-account", "", "The ServiceAccount of a release without spec.serviceAccountName, as in the flag of the controller.")
@@ -107,6 +110,8 @@ type diffing struct {
 	revision      int
 	drift         bool
 	file, archive string
+	// sources are directories in place of sources of values.
+	sources []string
 	// asMe makes templates read as the user, and account is the ServiceAccount of a release that names
 	// none.
 	asMe    bool
@@ -132,6 +137,8 @@ func (d *diffing) check(args []string) error {
 		return errors.New("NAME or --filename is required")
 	case d.archive != "" && (d.revision != 0 || d.drift):
 		return errors.New("--chart has no meaning with --revision and --drift, which compare a stored revision")
+	case len(d.sources) > 0 && (d.revision != 0 || d.drift):
+		return errors.New("--source has no meaning with --revision and --drift, which compare a stored revision")
 	}
 	return nil
 }
@@ -199,6 +206,12 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]vie
 		}
 		q.Artifact = archive.Artifact(filepath.Base(d.archive))
 	}
+	checkouts, err := openCheckouts(d.sources)
+	if err != nil {
+		return nil, err
+	}
+	defer closeCheckouts(checkouts)
+	q.Checkouts = checkouts
 	dryRun, stop, err := d.connectDiffer(c, &q, archive)
 	if err != nil {
 		return nil, err
@@ -206,6 +219,9 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]vie
 	defer stop()
 	if d.file == "" {
 		if q.Release, err = c.release(ctx, args[0]); err != nil {
+			return nil, err
+		}
+		if err := checkCheckouts(checkouts, q.Release); err != nil {
 			return nil, err
 		}
 		d.noteOwner(q.Release)
@@ -217,6 +233,9 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]vie
 	}
 	given, err := d.given(c, args)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkCheckouts(checkouts, given...); err != nil {
 		return nil, err
 	}
 	var all []view.Diff
@@ -308,7 +327,7 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	isService := func(host string) bool { _, is := serviceOf(host); return is }
 	transport := diff.Archives(tunnel, isService, c)
 	if archive != nil {
-		transport = archive
+		transport = archive.Before(transport)
 	}
 	d.differ = diff.New(diff.Options{Charts: diff.Store(transport, pool), Workers: pool, Settings: diff.Defaults(), OverrideManagers: d.override, Now: d.Now})
 	return dryRun, func() { tunnel.Close(); pool.Close() }, nil

@@ -41,6 +41,9 @@ func (f *fakeDiffer) record(kind string, q diff.Query) {
 	if q.Artifact.Digest != "" {
 		line += " chart " + q.Artifact.URL
 	}
+	for key := range q.Checkouts {
+		line += " source " + key.String()
+	}
 	f.queries, f.lookups = append(f.queries, line), q.Lookups
 }
 
@@ -231,6 +234,21 @@ func TestDiffFiles(t *testing.T) {
 		return view.Diff{Namespace: "apps", Name: "web", Unchanged: 4}, nil
 	}
 	w.golden("diff-files-failed", "diff -f testdata/diff/two.yaml")
+}
+
+// TestDiffSources: directories are in place of sources that values come from.
+func TestDiffSources(t *testing.T) {
+	w, f := diffWorld(t, upgraded())
+	const file = "diff -f testdata/diff/sources.yaml --source "
+	if code := w.run(strings.Fields(file + "apps/config=testdata/diff/checkout")...); code != 1 {
+		t.Errorf("exit code %d: %s", code, w.err.String())
+	}
+	f.expectQueries(t, "proposed apps/web uid web-uid source apps/config")
+	w.golden("diff-sources-errors",
+		file+"config=testdata/diff/checkout", file+"apps/config", file+"apps/config=", file+"/config=x", file+"a/b/c=x", file+"other/config=testdata/diff/checkout",
+		file+"apps/config=testdata/diff/missing", file+"apps/config=testdata/diff/sources.yaml", file+"apps/config=testdata/diff/checkout --source apps/config=testdata/diff/checkout",
+		"diff web --source apps/config=testdata/diff/checkout", "diff web --drift --source apps/config=testdata/diff/checkout")
+	f.expectQueries(t)
 }
 
 // TestDiffErrors: nothing is compared if it is not clear what.

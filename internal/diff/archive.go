@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -24,7 +23,7 @@ import (
 // downloadTimeout limits the download of an artifact.
 const downloadTimeout = time.Minute
 
-// Archive is the archive of a chart that is given in place of an artifact. It serves itself.
+// Archive is the archive of a chart that is given in place of an artifact.
 type Archive []byte
 
 // givenHost is the host of the URL of a given archive.
@@ -35,12 +34,15 @@ func (a Archive) Artifact(name string) chart.Artifact {
 	return chart.Artifact{URL: "http://" + givenHost + "/" + name, Digest: digest.FromBytes(a).String()}
 }
 
-// RoundTrip implements http.RoundTripper.
-func (a Archive) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host != givenHost {
-		return nil, fmt.Errorf("%s is not the given archive", req.URL.Redacted())
-	}
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a)), ContentLength: int64(len(a)), Request: req}, nil
+// Before returns a transport that serves the archive, and sends all other requests through base: values
+// may come from artifacts, too.
+func (a Archive) Before(base http.RoundTripper) http.RoundTripper {
+	return sender(func(req *http.Request) (*http.Response, error) {
+		if req.URL.Host != givenHost {
+			return base.RoundTrip(req)
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a)), ContentLength: int64(len(a)), Request: req}, nil
+	})
 }
 
 // Archives returns a transport that also reads the archives of HelmCharts of k3s, with the rights of the

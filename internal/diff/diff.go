@@ -74,6 +74,8 @@ type Query struct {
 	Lookups Lookups
 	// Artifact is the archive of the chart; zero for the artifact of the source.
 	Artifact chart.Artifact
+	// Checkouts are directories in place of sources of values.
+	Checkouts inputs.Checkouts
 	// Choose returns the objects of the revision that Drift and DriftFacts compare, before live ones
 	// are read. Nil is all.
 	Choose func(ctx context.Context, objects []*resource.Info) []*resource.Info
@@ -197,7 +199,7 @@ func (d *Differ) subject(ctx context.Context, q Query, withInputs bool) (*subjec
 		return nil, err
 	}
 	s := &subject{Differ: d, hr: q.Release, reader: q.Reader, conn: q.Connection.With(ReadOnly), reads: &reads{Lookups: q.Lookups}, choose: q.Choose}
-	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings)
+	resolver := inputs.NewResolver(q.Reader, q.Reader, d.Charts).WithSettings(d.Settings).WithCheckouts(q.Checkouts)
 	var err error
 	if withInputs {
 		s.want, err = resolve(ctx, resolver, q)

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +73,59 @@ func TestDesired(t *testing.T) {
 	}
 	if got := strings.Join(d.Notes, "\n"); !strings.Contains(got, "-one and") || !strings.Contains(got, "+two and") {
 		t.Errorf("notes:\n%s", got)
+	}
+}
+
+// TestCheckouts: values come from a directory in place of a source that does not exist, and not through
+// a link that leaves it.
+func TestCheckouts(t *testing.T) {
+	w := newWorld(t)
+	w.values(map[string]any{"less": true})
+	w.hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: helmv2.KindGitRepository, Namespace: "shared", Name: "config", ValuesKey: "envs/*.yaml"}}
+	outside, dir := t.TempDir(), t.TempDir()
+	for path, content := range map[string]string{filepath.Join(outside, "x.yaml"): "message: outside", filepath.Join(dir, "envs", "a.yaml"): "message: inside"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	q := w.query()
+	q.Checkouts = inputs.Checkouts{{Namespace: "shared", Name: "config"}: root}
+	d, err := w.differ.Proposed(t.Context(), q)
+	if err != nil || len(d.Objects) == 0 || !strings.Contains(strings.Join(d.Objects[0].Lines, "\n"), "+  message: inside") {
+		t.Errorf("%+v, error %v", d, err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "x.yaml"), filepath.Join(dir, "envs", "b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	const refused = `chart values reference 'shared/config' with key 'envs/*.yaml' in revision 'local': "envs/b.yaml" is a link or special file, which is not followed`
+	if _, err := w.differ.Proposed(t.Context(), q); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("%v", err)
+	}
+	q.Checkouts = nil
+	if _, err := w.differ.Proposed(t.Context(), q); err == nil || !strings.Contains(err.Error(), "GitRepository 'shared/config' not found") {
+		t.Errorf("%v", err)
+	}
+	w.unwritten()
+}
+
+// TestGivenArchive: a given archive is served, and other artifacts are downloaded.
+func TestGivenArchive(t *testing.T) {
+	t.Parallel()
+	base := sender(func(req *http.Request) (*http.Response, error) { return nil, errors.New("sent to " + req.URL.Host) })
+	transport := Archive("given").Before(base)
+	for url, want := range map[string]string{Archive("given").Artifact("web.tgz").URL: "", "http://source-controller/x": "sent to source-controller"} {
+		resp, err := (&http.Client{Transport: transport}).Get(url) //nolint:noctx // a test
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
 	}
 }
 
@@ -426,7 +481,7 @@ func TestLookups(t *testing.T) {
 		"templates/all.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {found: {{ lookup \"v1\" \"ConfigMap\" \"prod\" \"treasure\" | len | quote }}}\n",
 	})
 	workers := worker.Local{Handler: handler.New()}
-	w.differ = New(Options{Charts: Store(w.archive, workers), Workers: workers, Now: time.Now})
+	w.differ = New(Options{Charts: Store(w.archive.Before(nil), workers), Workers: workers, Now: time.Now})
 	w.Store("/api/v1/namespaces/prod/configmaps/treasure", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "treasure", "namespace": "prod"}})
 	for name, tc := range map[string]struct {
 		lookups Lookups

@@ -95,7 +95,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	workers := worker.Local{Handler: handler.New()}
-	w.differ = New(Options{Charts: Store(w.archive, workers), Workers: workers, Now: time.Now})
+	w.differ = New(Options{Charts: Store(w.archive.Before(nil), workers), Workers: workers, Now: time.Now})
 	w.hr = &helmv2.HelmRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", UID: "uid-1", Generation: 1},
 		Spec: helmv2.HelmReleaseSpec{

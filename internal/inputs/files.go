@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -113,6 +114,9 @@ func (r *Resolver) checkFiles(hr *helmv2.HelmRelease) error {
 // want. It leaves out optional entries whose source or files do not exist.
 func (r *Resolver) fileReferences(ctx context.Context, hr *helmv2.HelmRelease, ref reference, want *Want) ([]reference, error) {
 	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}
+	if root, is := r.checkouts[key]; is {
+		return ref.checkedOut(root, want)
+	}
 	obj, err := r.fileSource(ctx, ref.Kind, key)
 	if apierrors.IsNotFound(err) && ref.Optional {
 		want.Files = append(want.Files, usedFiles(ref, key, "", nil))
@@ -138,16 +142,46 @@ func (r *Resolver) fileReferences(ctx context.Context, hr *helmv2.HelmRelease, r
 		return nil, filesBlocked(err)
 	case found.Refused != "":
 		return nil, ref.unresolved(errors.New(found.Refused))
-	case len(found.Files) == 0 && !ref.Optional:
+	}
+	return ref.files(found.Files, want)
+}
+
+// files returns a reference for each of the files, and adds them to want.
+func (ref reference) files(files []remote.File, want *Want) ([]reference, error) {
+	if len(files) == 0 && !ref.Optional {
 		return nil, ref.unresolved(errNoFile)
 	}
-	want.Files = append(want.Files, usedFiles(ref, key, src.revision, found.Files))
-	refs := make([]reference, 0, len(found.Files))
-	for _, file := range found.Files {
+	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}
+	want.Files = append(want.Files, usedFiles(ref, key, ref.revision, files))
+	refs := make([]reference, 0, len(files))
+	for _, file := range files {
 		ref.ValuesKey, ref.content = file.Path, string(file.Data)
 		refs = append(refs, ref)
 	}
 	return refs, nil
+}
+
+// Checkouts are directories in place of the artifacts of sources of values.
+type Checkouts map[types.NamespacedName]*os.Root
+
+// checkoutRevision is the revision of a directory.
+const checkoutRevision = "local"
+
+// checkedOut returns a reference for each file of a directory.
+func (ref reference) checkedOut(root *os.Root, want *Want) ([]reference, error) {
+	ref.revision = checkoutRevision
+	found, err := chartarchive.SelectIn(root, []string{ref.GetValuesKey()})
+	if err != nil {
+		return nil, ref.unresolved(fmt.Errorf("%s %w", root.Name(), err))
+	}
+	if err := found[0].Err; err != nil {
+		return nil, ref.unresolved(err)
+	}
+	files := make([]remote.File, len(found[0].Files))
+	for i, f := range found[0].Files {
+		files[i] = remote.File{Path: f.Path, Data: f.Data}
+	}
+	return ref.files(files, want)
 }
 
 var errNoFile = errors.New("the artifact has no such file")

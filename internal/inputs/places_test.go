@@ -84,6 +84,20 @@ func TestValuesAdmission(t *testing.T) {
 	if diff := cmp.Diff(slices.Concat(named, read), a.asked); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	s := newFileServer(t)
+	sources := reader(t, git(s.add(t, "config", "main@sha1:1", map[string]string{"envs/a.yaml": "a: 1", "envs/b.yaml": "b: 1"})))
+	a = &admission{}
+	r = NewResolver(sources, sources, s.charts()).WithValuesAdmission(a)
+	if _, err := r.Values(t.Context(), withRefs(fileOf("no.yaml", func(ref *helmv2.ValuesReference) { ref.Optional = true }), fileOf("envs/*"))); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{
+		"spec.valuesFrom[0]: no.yaml of GitRepository/prod/config, secret false: map[]", "spec.valuesFrom[1]: envs/* of GitRepository/prod/config, secret false: map[]",
+		"spec.valuesFrom[1]: envs/a.yaml of GitRepository/prod/config, secret false: map[a:1]", "spec.valuesFrom[1]: envs/b.yaml of GitRepository/prod/config, secret false: map[b:1]",
+	}
+	if diff := cmp.Diff(files, a.asked); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 	a = &admission{sources: &Refused{}}
 	r = NewResolver(all, nil, nil).WithValuesAdmission(a) // it would panic if it read an object
 	if _, err := r.Values(t.Context(), hr); !errors.Is(err, a.sources) {

@@ -44,10 +44,12 @@ type Resolver struct {
 	// files reads sources of values, and patterns returns the valuesKeys of all releases that use one.
 	files    client.Reader
 	patterns func(ctx context.Context, kind string, key types.NamespacedName) []string
-	objects  Objects
-	admit    Admission
-	admitted ValuesAdmission
-	settings Settings
+	// checkouts replace sources of values.
+	checkouts Checkouts
+	objects   Objects
+	admit     Admission
+	admitted  ValuesAdmission
+	settings  Settings
 }
 
 // Admission decides whether the chart of a source may be used: the object that provides it, or the
@@ -85,6 +87,14 @@ func (r *Resolver) WithSettings(settings Settings) *Resolver {
 func (r *Resolver) WithFiles(files client.Reader, patterns func(ctx context.Context, kind string, key types.NamespacedName) []string) *Resolver {
 	with := *r
 	with.files, with.patterns = files, patterns
+	return &with
+}
+
+// WithCheckouts returns a copy of r that reads files with values in directories in place of sources, which
+// need not exist.
+func (r *Resolver) WithCheckouts(checkouts Checkouts) *Resolver {
+	with := *r
+	with.checkouts = checkouts
 	return &with
 }
 
