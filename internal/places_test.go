@@ -48,7 +48,7 @@ func TestOnePlace(t *testing.T) {
 		// Checks of objects recover their panics.
 		"SetLimit": {"A panic for one object, on a goroutine of its own, ends the process. Package parallel recovers it.", []string{"internal/helm/wait/object.go"}},
 		"decode YAML": {"Aliases of untrusted YAML expand to any size.", []string{
-			"internal/bounded/aliases.go", "internal/bounded/scalars.go", "internal/bounded/yaml.go", "internal/helm/apply/builder.go",
+			"internal/bounded/aliases.go", "internal/bounded/lines.go", "internal/bounded/scalars.go", "internal/bounded/yaml.go", "internal/helm/apply/builder.go",
 		}},
 	} {
 		got := calls[call]

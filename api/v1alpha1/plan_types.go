@@ -300,6 +300,20 @@ type PlanValue struct {
 	// Where the new value comes from: "inline" for spec.values, "<kind>/<name>" for valuesFrom,
 	// "chart" for the chart's defaults, "removed" if the key no longer has a value.
 	Layer string `json:"layer"`
+
+	// The key of the ConfigMap or Secret, or the path of the file, that has the value. Empty for other
+	// layers.
+	// +optional
+	File string `json:"file,omitempty"`
+
+	// The line in the file, counted from 1. Absent if it is not known.
+	// +optional
+	Line int64 `json:"line,omitempty"`
+
+	// The layer whose value has no effect because of this one, with its file and line. Empty if there is
+	// none.
+	// +optional
+	Overrides string `json:"overrides,omitempty"`
 }
 
 // PlanImage is the image of a container that changes.

@@ -543,5 +543,5 @@ func changedValues(base *helmrelease.Release, text *planning.Text, layers []plan
 			return nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
 		}
 	}
-	return plan.Values(was, is, layers), nil
+	return plan.Values(was, is, append([]plan.Layer{{Name: plan.LayerChart, Values: stored.Values}}, layers...)), nil
 }

@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cattlev1 "github.com/pintle-dev/pintle/api/cattle/v1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -159,10 +158,12 @@ func layers(refs []reference, inline []byte) []plan.Layer {
 	var whole, paths []plan.Layer
 	var read documents
 	for _, ref := range refs {
-		l := plan.Layer{Name: ref.layer()}
+		l := plan.Layer{Name: ref.Kind + "/" + ref.Name, File: ref.GetValuesKey()}
 		if ref.TargetPath == "" {
 			// Content that cannot be parsed has not been composed.
 			l.Values, _ = read.of(ref.content)
+			lines := sync.OnceValue(func() bounded.Lines { return bounded.Values().LinesOf([]byte(ref.content)) })
+			l.Lines = func(path []string) int { return lines().Of(path) }
 			whole = append(whole, l)
 			continue
 		}
@@ -173,19 +174,6 @@ func layers(refs []reference, inline []byte) []plan.Layer {
 	}
 	values, _ := values.Parse(inline)
 	return slices.Concat(whole, []plan.Layer{{Name: plan.LayerInline, Values: values}}, paths)
-}
-
-// layer returns the name of the layer of values. The keys of the Secret of a HelmChart of k3s name the
-// object and the field that its values come from.
-func (ref reference) layer() string {
-	name := ref.Kind + "/" + ref.Name
-	if ref.IsFile() {
-		return name + " (" + ref.GetValuesKey() + ")"
-	}
-	if strings.HasPrefix(ref.ValuesKey, cattlev1.HelmChartKind+".spec.") || strings.HasPrefix(ref.ValuesKey, cattlev1.HelmChartConfigKind+".spec.") {
-		name += " (" + ref.ValuesKey + ")"
-	}
-	return name
 }
 
 // setPath sets the value at the target path of the reference.

@@ -8,11 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -136,15 +139,86 @@ func TestLayers(t *testing.T) {
 	refs[3].ValuesKey = "HelmChart.spec.values"
 	got := layers(refs, []byte(`{"image":{"tag":2}}`))
 	want := []plan.Layer{
-		{Name: "ConfigMap/base", Values: map[string]any{"image": map[string]any{"tag": 1.0, "name": "web"}}},
-		{Name: "ConfigMap/bad"},
-		{Name: "Secret/over (HelmChart.spec.values)", Values: map[string]any{"a": 1.0}},
+		{Name: "ConfigMap/base", File: "values.yaml", Values: map[string]any{"image": map[string]any{"tag": 1.0, "name": "web"}}},
+		{Name: "ConfigMap/bad", File: "values.yaml"},
+		{Name: "Secret/over", File: "HelmChart.spec.values", Values: map[string]any{"a": 1.0}},
 		{Name: "inline", Values: map[string]any{"image": map[string]any{"tag": 2.0}}},
-		{Name: "Secret/path", Values: map[string]any{"image": map[string]any{"tag": int64(5)}}},
-		{Name: "Secret/literal", Values: map[string]any{"b": "{x"}},
+		{Name: "Secret/path", File: "values.yaml", Values: map[string]any{"image": map[string]any{"tag": int64(5)}}},
+		{Name: "Secret/literal", File: "values.yaml", Values: map[string]any{"b": "{x"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(plan.Layer{}, "Lines")); diff != "" {
 		t.Errorf("layers (-want +got):\n%s", diff)
+	}
+}
+
+// randomDocument returns a YAML map with one key per line, and the lines of its leaves by their path.
+func randomDocument(r *rand.Rand) (content string, lines map[string]int) {
+	var text strings.Builder
+	lines = map[string]int{}
+	line := 0
+	var write func(depth int, path string)
+	write = func(depth int, path string) {
+		keys := r.Perm(4)
+		for _, k := range keys[:1+r.IntN(3)] {
+			key := string(rune('a' + k))
+			line++
+			text.WriteString(strings.Repeat("  ", depth) + key + ":")
+			if depth < 2 && r.IntN(2) == 0 {
+				text.WriteString("\n")
+				write(depth+1, path+key+".")
+				continue
+			}
+			lines[path+key] = line
+			fmt.Fprintf(&text, " %d\n", r.IntN(1000))
+		}
+	}
+	write(0, "")
+	return text.String(), lines
+}
+
+// TestProvenance: in 100 random cases, each key of the merged values is from the file and the line that an
+// independent merge finds, which replaces the leaves below and above a path.
+func TestProvenance(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		var refs []reference
+		// from has the source of each leaf.
+		from := map[string]string{}
+		for i := range 2 + r.IntN(4) {
+			content, lines := randomDocument(r)
+			name := fmt.Sprint("m", i)
+			refs = append(refs, reference{ValuesReference: helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: name}, content: content})
+			for path, line := range lines {
+				for other := range maps.Clone(from) {
+					if strings.HasPrefix(other, path+".") || strings.HasPrefix(path, other+".") {
+						delete(from, other)
+					}
+				}
+				from[path] = fmt.Sprintf("ConfigMap/%s values.yaml:%d", name, line)
+			}
+		}
+		composed, err := compose(refs, nil, &documents{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := layers(refs, nil)
+		got := map[string]string{}
+		var walk func(value any, path []string)
+		walk = func(value any, path []string) {
+			if inner, is := value.(map[string]any); is {
+				for key := range inner {
+					walk(inner[key], append(slices.Clone(path), key))
+				}
+				return
+			}
+			origin := plan.OriginOf(path, all)
+			got[strings.Join(path, ".")] = origin.String()
+		}
+		walk(composed, nil)
+		if diff := cmp.Diff(from, got); diff != "" {
+			t.Fatalf("provenance (-independent +got):\n%s", diff)
+		}
 	}
 }
 

@@ -250,7 +250,8 @@ func (r redactor) dangers(all []v1alpha1.PlanDanger) []v1alpha1.PlanDanger {
 func (r redactor) values(all []v1alpha1.PlanValue) []v1alpha1.PlanValue {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i] = v1alpha1.PlanValue{Key: r.text(all[i].Key), Layer: r.text(all[i].Layer)}
+		v := &all[i]
+		v.Key, v.Layer, v.File, v.Overrides = r.text(v.Key), r.text(v.Layer), r.text(v.File), r.text(v.Overrides)
 	}
 	return all
 }

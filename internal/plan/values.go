@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -22,9 +23,46 @@ const (
 
 // Layer is the part of the values that comes from one place.
 type Layer struct {
-	// Name is LayerInline, or "<kind>/<name>" for an object of valuesFrom.
-	Name   string
+	// Name is LayerInline, LayerChart, or "<kind>/<name>" for an object of valuesFrom.
+	Name string
+	// File is the key of the object, or the path of the file in a source; empty for other layers.
+	File   string
 	Values map[string]any
+	// Lines returns the line of the last key of a path in File, counted from 1; 0 if it is not known. It is
+	// nil if no line is known.
+	Lines func(path []string) int
+}
+
+// Origin is where a value comes from.
+type Origin struct {
+	// Layer and File are those of a Layer, and Line is the line in File; 0 if it is not known.
+	Layer, File string
+	Line        int
+	// Overrides is the layer below, which sets the key to a value without effect, with its file and line;
+	// empty if there is none.
+	Overrides string
+}
+
+// String returns the layer with its file and line, such as "ConfigMap/web values.yaml:3".
+func (o Origin) String() string {
+	text := o.Layer
+	if o.File != "" {
+		text += " " + o.File
+		if o.Line > 0 {
+			text += ":" + strconv.Itoa(o.Line)
+		}
+	}
+	return text
+}
+
+// SourceOf returns where the value of a key comes from, and what it overrides, such as "inline, over
+// ConfigMap/web values.yaml:3".
+func SourceOf(v v1alpha1.PlanValue) string {
+	text := Origin{Layer: v.Layer, File: v.File, Line: int(v.Line)}.String()
+	if v.Overrides != "" {
+		text += ", over " + v.Overrides
+	}
+	return text
 }
 
 // Values returns the keys whose values differ between was and is, sorted, each with the layer that
@@ -32,11 +70,11 @@ type Layer struct {
 func Values(was, is map[string]any, layers []Layer) []v1alpha1.PlanValue {
 	var all []v1alpha1.PlanValue
 	differences(was, is, nil, func(path []string, removed bool) {
-		layer := LayerRemoved
+		from := Origin{Layer: LayerRemoved}
 		if !removed {
-			layer = LayerOf(path, layers)
+			from = OriginOf(path, layers)
 		}
-		all = append(all, v1alpha1.PlanValue{Key: KeyOf(path), Layer: layer})
+		all = append(all, v1alpha1.PlanValue{Key: KeyOf(path), Layer: from.Layer, File: from.File, Line: int64(from.Line), Overrides: from.Overrides})
 	})
 	return all
 }
@@ -72,14 +110,35 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// LayerOf returns the name of the last layer that sets the value at a path.
-func LayerOf(path []string, layers []Layer) string {
-	for _, l := range slices.Backward(layers) {
+// OriginOf returns where the value at a path comes from: the last layer that sets it.
+func OriginOf(path []string, layers []Layer) Origin {
+	i := lastOf(path, layers)
+	if i < 0 {
+		return Origin{Layer: LayerChart}
+	}
+	from := layers[i].origin(path)
+	if below := lastOf(path, layers[:i]); below >= 0 {
+		from.Overrides = layers[below].origin(path).String()
+	}
+	return from
+}
+
+// lastOf returns the index of the last layer that sets the value at a path; -1 if none does.
+func lastOf(path []string, layers []Layer) int {
+	for i, l := range slices.Backward(layers) {
 		if sets(l.Values, path) {
-			return l.Name
+			return i
 		}
 	}
-	return LayerChart
+	return -1
+}
+
+func (l *Layer) origin(path []string) Origin {
+	from := Origin{Layer: l.Name, File: l.File}
+	if l.Lines != nil {
+		from.Line = l.Lines(path)
+	}
+	return from
 }
 
 // sets reports whether values have a value at a path, or one that is no map on the way to it.

@@ -31,8 +31,19 @@ type ValueKey struct {
 	Key string `json:"key"`
 	// Layer is "inline" for spec.values, or "<kind>/<name>" for an object of spec.valuesFrom.
 	Layer string `json:"layer"`
+	// File is the key of the object, or the path of the file; empty for spec.values. Line is the line in
+	// it, counted from 1; 0 if it is not known.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Overrides is the layer below that sets the key, too, with its file and line; empty if there is none.
+	Overrides string `json:"overrides,omitempty"`
 	// Value is the value as compact JSON.
 	Value string `json:"value"`
+}
+
+// From returns the layer with its file and line.
+func (k ValueKey) From() string {
+	return plan.Origin{Layer: k.Layer, File: k.File, Line: k.Line}.String()
 }
 
 // ValuesOf returns the view of values. layers are in the order in which they are merged, and secrets
@@ -59,8 +70,8 @@ func (m *masking) mask(value any, path []string) any {
 		}
 		return masked
 	}
-	layer := plan.LayerOf(path, m.layers)
-	if strings.HasPrefix(layer, "Secret/") {
+	from := plan.OriginOf(path, m.layers)
+	if strings.HasPrefix(from.Layer, "Secret/") {
 		value = Masked
 	} else {
 		value = m.redact(value)
@@ -69,7 +80,9 @@ func (m *masking) mask(value any, path []string) any {
 	if err != nil {
 		text = []byte(fmt.Sprint(value))
 	}
-	m.keys = append(m.keys, ValueKey{Key: plan.KeyOf(path), Layer: layer, Value: string(text)})
+	m.keys = append(m.keys, ValueKey{
+		Key: plan.KeyOf(path), Layer: from.Layer, File: from.File, Line: from.Line, Overrides: from.Overrides, Value: string(text),
+	})
 	return value
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
@@ -36,7 +37,7 @@ func Diff(w io.Writer, d view.Diff, style Style) error {
 		b.WriteString("\nNotes:\n")
 		diffLines(&b, "  ", d.Notes, style)
 	}
-	section(&b, "Values", len(d.Values), func(i int) string { return d.Values[i].Key + " (" + d.Values[i].Layer + ")" })
+	section(&b, "Values", len(d.Values), func(i int) string { return d.Values[i].Key + " (" + plan.SourceOf(d.Values[i]) + ")" })
 	section(&b, "Warnings", len(d.Warnings), func(i int) string { return d.Warnings[i] })
 	section(&b, "Problems", len(d.Problems), func(i int) string { return d.Problems[i] })
 	_, err := io.WriteString(w, b.String())

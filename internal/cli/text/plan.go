@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
@@ -37,7 +38,7 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 		image := p.Images[i]
 		return fmt.Sprintf("%s, container %s: %s to %s", image.Object, image.Container, or(image.From), or(image.To))
 	})
-	section(&b, "Values", len(p.Values), func(i int) string { return p.Values[i].Key + " (" + p.Values[i].Layer + ")" })
+	section(&b, "Values", len(p.Values), func(i int) string { return p.Values[i].Key + " (" + plan.SourceOf(p.Values[i]) + ")" })
 	section(&b, "Hooks", len(p.Hooks), func(i int) string { return hookOf(p.Hooks[i]) + " (" + strings.Join(p.Hooks[i].Events, ", ") + ")" })
 	section(&b, "Warnings", len(p.Warnings), func(i int) string { return p.Warnings[i] })
 	if p.Omitted > 0 {

@@ -14,10 +14,10 @@ import (
 func Values(w io.Writer, v view.Values, provenance bool, style Style) error {
 	var b strings.Builder
 	if provenance {
-		t := newTable(style, "KEY", "FROM", "VALUE")
+		t := newTable(style, "KEY", "FROM", "OVERRIDES", "VALUE")
 		rows := make([][]cell, 0, len(v.Keys))
 		for _, k := range v.Keys {
-			rows = append(rows, []cell{{text: k.Key}, {text: k.Layer}, {text: shorter(k.Value, style)}})
+			rows = append(rows, []cell{{text: k.Key}, {text: k.From()}, {text: or(k.Overrides)}, {text: shorter(k.Value, style)}})
 		}
 		_ = t.print(&b, rows...) // a Builder returns no error
 	} else {

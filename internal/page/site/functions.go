@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	plans "github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/view/list"
 )
@@ -19,6 +20,7 @@ import (
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"utc": utc, "tone": tone, "address": address, "lineClass": lineClass, "document": document, "short": short, "prose": prose, "message": messageOf,
+		"sourceOf": plans.SourceOf,
 	}
 }
 
