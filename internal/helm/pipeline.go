@@ -267,6 +267,13 @@ func (c *creation) runAction(ctx context.Context) error {
 
 // render renders the chart. Helm has read the history by then.
 func (c *creation) render(ctx context.Context) error {
+	var err error
+	c.rendered, err = c.rendering(ctx, c.input())
+	return err
+}
+
+// input returns the input of the rendering.
+func (c *creation) input() remote.Rendering {
 	in := remote.Rendering{
 		Chart: c.chart, Install: c.installs, Revision: c.gate.Newest + 1, Hooks: true, SkipSchemas: c.skipSchemas, Timeout: c.timeout,
 		Capabilities: c.capabilities, APIs: c.apis,
@@ -275,9 +282,7 @@ func (c *creation) render(ctx context.Context) error {
 	if !c.installs {
 		in.Namespace = cmp.Or(c.gate.Namespace, in.Namespace)
 	}
-	var err error
-	c.rendered, err = c.rendering(ctx, in)
-	return err
+	return in
 }
 
 // renderPatience is the time for which an action that waits for a worker keeps its slot. Most charts

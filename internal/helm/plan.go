@@ -418,6 +418,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	if c.hooks {
 		p.facts.Hooks = append(p.facts.Hooks, hooksFor(text.Hooks, c.event, c.after())...)
 	}
+	p.facts.Warnings = append(p.facts.Warnings, p.unread(ctx, c)...)
 	p.facts.Values, err = changedValues(p.base, text, p.layers)
 	return err
 }

@@ -42,7 +42,7 @@ type dryRun struct {
 	// SkipSchemas disables the validation of values.
 	SkipSchemas bool
 
-	// Connection sends the lookups of templates.
+	// Connection sends the lookups of templates. If it is nil, they find nothing.
 	Connection action.RESTClientGetter
 	// Capabilities are those that templates see.
 	Capabilities *chartutil.Capabilities
@@ -124,14 +124,19 @@ func (r reported) Run(manifest *bytes.Buffer) (*bytes.Buffer, error) {
 	return r.PostRenderer.Run(manifest)
 }
 
-// dryRunOption is the dry run in which templates may read the cluster.
-const dryRunOption = "server"
+// option returns the kind of dry run: with "server", templates may read the cluster.
+func (in *dryRun) option() string {
+	if in.Connection == nil {
+		return "client"
+	}
+	return "server"
+}
 
 func (in *dryRun) install(config *action.Configuration, renderer postrender.Action) (*helmrelease.Release, error) {
 	i := action.NewInstall(config)
 	i.ReleaseName, i.Namespace = in.Name, in.Namespace
 	i.SkipSchemaValidation = in.SkipSchemas
-	i.DryRunOption, i.DisableOpenAPIValidation, i.SkipCRDs = dryRunOption, true, true
+	i.DryRunOption, i.DisableOpenAPIValidation, i.SkipCRDs = in.option(), true, true
 	i.PostRenderer, i.EnableDNS, i.Devel = renderer.Manifest, in.EnableDNS, true
 	return i.Run(in.Chart, in.Values)
 }
@@ -147,7 +152,7 @@ func (in *dryRun) upgrade(config *action.Configuration, renderer postrender.Acti
 	u := action.NewUpgrade(config)
 	u.SkipSchemaValidation = in.SkipSchemas
 	u.Namespace = in.Namespace
-	u.DryRunOption, u.DisableOpenAPIValidation, u.SkipCRDs = dryRunOption, true, true
+	u.DryRunOption, u.DisableOpenAPIValidation, u.SkipCRDs = in.option(), true, true
 	u.PostRenderer, u.EnableDNS, u.Devel, u.ResetValues = renderer.Manifest, in.EnableDNS, true, true
 	return u.Run(in.Name, in.Chart, in.Values)
 }

@@ -69,6 +69,8 @@ func (w *functions) handle(ctx context.Context, name string, request []byte, ask
 		response, err = files(ctx, r)
 	case remote.FunctionRender:
 		response, err = w.render(ctx, r, ask)
+	case remote.FunctionUnread:
+		response, err = w.unread(ctx, r)
 	default:
 		return nil, fmt.Errorf("%w: %q", errName, name)
 	}

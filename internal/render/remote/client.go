@@ -96,6 +96,20 @@ func (c *Client) Render(ctx context.Context, in Rendering, connection *rest.Conf
 	return r.Rendered, nil
 }
 
+// Unread returns the values of a rendering that have no effect. Lookups find nothing, and hosts have no
+// addresses.
+func (c *Client) Unread(ctx context.Context, in Rendering) (Unread, error) {
+	in.EnableDNS, in.ManifestOnly, in.Timeout = false, true, readTimeout
+	r, err := c.call(ctx, FunctionUnread, "looking for values that no template reads", in, noRequests)
+	if err == nil && r.Unread == nil {
+		err = fmt.Errorf("%w: it has no keys", errMessage)
+	}
+	if err != nil {
+		return Unread{}, err
+	}
+	return *r.Unread, nil
+}
+
 // errRequest is the error for a request of a worker that its function does not need.
 var errRequest = errors.New("the request is not allowed")
 

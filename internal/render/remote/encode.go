@@ -84,6 +84,7 @@ type response struct {
 	CRDs     *CRDs     `cbor:",omitempty"`
 	Rendered *Rendered `cbor:",omitempty"`
 	Files    []Files   `cbor:",omitempty"`
+	Unread   *Unread   `cbor:",omitempty"`
 }
 
 // EncodeUnloadable returns the response for an archive that is not a chart.
@@ -104,6 +105,9 @@ func EncodeCRDs(c CRDs) ([]byte, error) { return encode(response{CRDs: &c}, 0, n
 func EncodeFiles(files []Files, size int) ([]byte, error) {
 	return encode(response{Files: files}, size, nil)
 }
+
+// EncodeUnread encodes the result of FunctionUnread.
+func EncodeUnread(u Unread) ([]byte, error) { return encode(response{Unread: &u}, 0, nil) }
 
 // EncodeRendered encodes the result of FunctionRender.
 func EncodeRendered(r *Rendered) ([]byte, error) {
@@ -134,6 +138,17 @@ func decodeResponse(message []byte) (response, error) {
 				return r, fmt.Errorf("%w: a file has no content", errMessage)
 			}
 			makeValid(&f.Name, &f.Filename, &f.File.Name)
+		}
+	}
+	if r.Unread != nil {
+		if len(r.Unread.Like) != len(r.Unread.Keys) {
+			return r, fmt.Errorf("%w: keys and suggestions differ in number", errMessage)
+		}
+		for i, path := range r.Unread.Keys {
+			makeValid(&r.Unread.Like[i])
+			for j := range path {
+				makeValid(&path[j])
+			}
 		}
 	}
 	for i := range r.Files {

@@ -21,6 +21,8 @@ const (
 	FunctionCRDs = "crds"
 	// FunctionRender renders a chart.
 	FunctionRender = "render"
+	// FunctionUnread returns values that have no effect.
+	FunctionUnread = "unread"
 	// FunctionFiles returns files of an artifact that is no chart.
 	FunctionFiles = "files"
 )
@@ -136,6 +138,18 @@ type Files struct {
 type File struct {
 	Path string
 	Data []byte
+}
+
+// Unread are values that the defaults of a chart and its subcharts do not have, and that no template reads.
+type Unread struct {
+	// Keys are their paths, and Like has for each the key of a default that it may mean; empty if none is
+	// like it.
+	Keys [][]string
+	Like []string
+	// Left is the number of other values that were not looked at. Unstable is true if the reason is that the
+	// chart renders differently each time.
+	Left     int
+	Unstable bool
 }
 
 // Rendered is a rendered chart.
