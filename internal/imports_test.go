@@ -44,7 +44,7 @@ func layers() []layer {
 		}},
 		// Decisions are pure, so they use only those tools that are.
 		{decisions, []string{
-			"danger", "diagnosis", "helmchart", "hookjob", "operation", "plan", "policy", "readiness", "release", "status",
+			"danger", "diagnosis", "helmchart", "hookjob", "operation", "plan", "policy", "readiness", "release", "rollout", "status",
 		}},
 		// Effects read the input of decisions and carry out their results.
 		{"effects", []string{"cancel", "chart", "diagnosis/evidence", "drift", "helm", "helmchart/archive", "inputs", "render"}},

@@ -16,6 +16,10 @@ const (
 
 // Names on other objects.
 const (
+	// AnnotationResumeRollout, on a ReleasePolicy or ClusterReleasePolicy, resumes its rollouts: failures
+	// until then no longer count. The value is the time, as RFC 3339.
+	AnnotationResumeRollout string = Group + "/resume-rollout"
+
 	// AnnotationApprovedBy, on the record of a revision, is spec.approvedBy of the plan that the
 	// revision was made of.
 	AnnotationApprovedBy string = Group + "/approved-by"

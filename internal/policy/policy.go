@@ -21,6 +21,8 @@ type Policy struct {
 	// Namespaces selects the namespaces of a ClusterReleasePolicy; nil selects all.
 	Namespaces *metav1.LabelSelector
 	Spec       v1alpha1.ReleasePolicySpec
+	// Resumed is when a person has last resumed its rollouts; zero if nobody has.
+	Resumed time.Time
 }
 
 // String returns "<kind>/<name>".
@@ -28,12 +30,22 @@ func (p *Policy) String() string { return p.Kind + "/" + p.Name }
 
 // Of returns a ReleasePolicy.
 func Of(p *v1alpha1.ReleasePolicy) Policy {
-	return Policy{Kind: v1alpha1.ReleasePolicyKind, Namespace: p.Namespace, Name: p.Name, Spec: p.Spec}
+	return Policy{Kind: v1alpha1.ReleasePolicyKind, Namespace: p.Namespace, Name: p.Name, Spec: p.Spec, Resumed: resumed(p.Annotations)}
 }
 
 // OfCluster returns a ClusterReleasePolicy.
 func OfCluster(p *v1alpha1.ClusterReleasePolicy) Policy {
-	return Policy{Kind: v1alpha1.ClusterReleasePolicyKind, Name: p.Name, Namespaces: p.Spec.NamespaceSelector, Spec: p.Spec.ReleasePolicySpec}
+	return Policy{Kind: v1alpha1.ClusterReleasePolicyKind, Name: p.Name, Namespaces: p.Spec.NamespaceSelector, Spec: p.Spec.ReleasePolicySpec, Resumed: resumed(p.Annotations)}
+}
+
+// resumed returns the time in the annotation by which a person resumes rollouts; zero if there is none.
+// The time of status has whole seconds.
+func resumed(annotations map[string]string) time.Time {
+	at, err := time.Parse(time.RFC3339, annotations[v1alpha1.AnnotationResumeRollout])
+	if err != nil {
+		return time.Time{}
+	}
+	return at.Truncate(time.Second)
 }
 
 // Demands is what all policies together demand of one release. It is plain data. The zero value
@@ -80,6 +92,8 @@ type Rollout struct {
 	Policy    string
 	Namespace string `json:",omitempty"`
 	v1alpha1.Rollout
+	// Resumed is when a person has last resumed the rollouts of the policy: earlier failures do not count.
+	Resumed time.Time `json:",omitzero"`
 }
 
 // Bake is how long a release is watched after an install or upgrade, and for what.
@@ -166,7 +180,7 @@ func (d Demands) OnRollback() Demands {
 
 // MayHold reports whether an action may be held.
 func (d Demands) MayHold() bool {
-	return d.Unavailable != "" || len(d.Freezes) > 0 || d.Refusal != nil || d.NeedPlan()
+	return d.Unavailable != "" || len(d.Freezes) > 0 || d.Refusal != nil || len(d.Rollouts) > 0 || d.NeedPlan()
 }
 
 // NeedPlan reports whether the plan of an action must be known: to decide about the action, or because

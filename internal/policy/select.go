@@ -48,7 +48,7 @@ func Select(policies []Policy, r Release, now time.Time) Demands {
 		}
 		d.RefuseDenials = d.RefuseDenials || p.Spec.DryRunDenials == v1alpha1.DryRunDenialsRefuse
 		if o := p.Spec.Rollout; o != nil {
-			d.Rollouts = append(d.Rollouts, Rollout{Policy: p.String(), Namespace: p.Namespace, Rollout: *o})
+			d.Rollouts = append(d.Rollouts, Rollout{Policy: p.String(), Namespace: p.Namespace, Rollout: *o, Resumed: p.Resumed})
 		}
 		if o := p.Spec.Operations; o != nil {
 			d.Operations = append(d.Operations, OperationRule{Policy: p.String(), OperationPolicy: *o})
@@ -95,6 +95,12 @@ func NeedsNamespace(policies []Policy, r Release) bool {
 
 // maxBake is the longest bakeTime.
 const maxBake = 24 * time.Hour
+
+// Selects reports whether a policy selects a release, or may: it cannot be evaluated.
+func (p *Policy) Selects(r Release) bool {
+	is, why := p.selects(r)
+	return is || why != ""
+}
 
 func strictness(of v1alpha1.Approval) int {
 	if of == v1alpha1.ApprovalAlways {
@@ -177,6 +183,13 @@ func (p *Policy) invalid() string {
 	}
 	if r := s.Rollout; r != nil && (r.BakeTime.Duration < 0 || r.BakeTime.Duration > maxBake) {
 		return fmt.Sprintf("spec.rollout.bakeTime %s is not between 0 and %s", r.BakeTime.Duration, maxBake)
+	}
+	if s.Rollout != nil {
+		for i := range s.Rollout.Order {
+			if _, err := metav1.LabelSelectorAsSelector(&s.Rollout.Order[i]); err != nil {
+				return fmt.Sprintf("spec.rollout.order[%d] is invalid: %v", i, err)
+			}
+		}
 	}
 	if s.Operations != nil {
 		switch s.Operations.Approval {
