@@ -6,6 +6,7 @@ package inputs
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helmchart/archive"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/rollout"
 )
 
 // sourceRetry is the time until a source that is not ready is read again. Usually a watch triggers
@@ -70,6 +72,8 @@ type sourceStatus struct {
 	mismatch func(revision string) string
 	// digested reports whether a revision contains the digest of an OCI artifact.
 	digested func(revision string) bool
+	// chart is the name of the chart. Of an OCI artifact it is the end of its URL.
+	chart string
 }
 
 // SourceKinds returns the table of source kinds. A new kind needs a row here, RBAC rules, and a
@@ -82,7 +86,7 @@ func SourceKinds() []SourceKind {
 			return sourceStatus{
 				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
 				mismatch: func(revision string) string { return referenceMismatch(o.Spec.Reference, revision) },
-				digested: always,
+				digested: always, chart: path.Base(o.Spec.URL),
 			}
 		}),
 		kindOf(SourceKind{Name: helmv2.KindHelmChart, FromSpec: true}, func(o *sourcev1.HelmChart) sourceStatus {
@@ -96,7 +100,7 @@ func SourceKinds() []SourceKind {
 					}
 					return versionMismatch(o.Spec.Version, revision)
 				},
-				digested: never,
+				digested: never, chart: o.Status.ObservedChartName,
 			}
 		}),
 		kindOf(SourceKind{Name: helmv2.KindExternalArtifact, Gated: true}, func(o *sourcev1.ExternalArtifact) sourceStatus {
@@ -105,7 +109,7 @@ func SourceKinds() []SourceKind {
 				// conditions, so an artifact is sufficient.
 				observed: o.Generation, conditions: withoutStalled(o.Status.Conditions), artifact: o.Status.Artifact,
 				mismatch: func(string) string { return "" },
-				digested: func(revision string) bool { return strings.Contains(revision, ":") },
+				digested: func(revision string) bool { return strings.Contains(revision, ":") }, chart: o.Name,
 			}
 		}),
 		kindOf(SourceKind{Name: helmv2.KindGitRepository, FromSpec: true, FilesOnly: true}, func(o *sourcev1.GitRepository) sourceStatus {
@@ -180,6 +184,30 @@ func readSource(obj client.Object) (source, error) {
 		}
 	}
 	return source{}, unsupported("%T is not supported as a source by this version", obj)
+}
+
+// ChartOf returns the chart of a source; false if the source is not ready, or its status does not name
+// the chart.
+func ChartOf(obj client.Object) (rollout.Chart, bool) {
+	for _, k := range SourceKinds() {
+		s, ok := k.status(obj)
+		if !ok {
+			continue
+		}
+		if _, ready := s.ready(obj.GetGeneration()); !ready {
+			return rollout.Chart{}, false
+		}
+		revision := s.artifact.Revision
+		if !s.digested(revision) {
+			return rollout.Chart{Name: s.chart, Version: revision}, s.chart != "" && !k.Gated
+		}
+		tag, digest, tagged := strings.Cut(revision, "@")
+		if !tagged {
+			tag, digest = "", revision
+		}
+		return rollout.Chart{Digest: digest, Name: s.chart, Version: tag}, true
+	}
+	return rollout.Chart{}, false
 }
 
 // artifactOf returns an artifact. An archive of a HelmChart of k3s is named as users know it.

@@ -215,3 +215,32 @@ func FuzzSelect(f *testing.F) {
 		}
 	})
 }
+
+// TestRolloutDemand: a rollout is demanded with the time at which a person has resumed it. A policy whose
+// stages cannot be evaluated makes the policies unavailable.
+func TestRolloutDemand(t *testing.T) {
+	t.Parallel()
+	object := &v1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "fleet"}}
+	object.Spec.Rollout = &v1alpha1.Rollout{MaxConcurrent: 3, Order: []metav1.LabelSelector{{}}}
+	for value, want := range map[string]time.Time{
+		"": {}, "now": {}, "2026-11-29T12:00:00Z": time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC),
+		"2026-11-29T13:00:00.9+01:00": time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC),
+	} {
+		object.Annotations = map[string]string{v1alpha1.AnnotationResumeRollout: value}
+		d := Select([]Policy{Of(object)}, web(), time.Time{})
+		if len(d.Rollouts) != 1 || d.Rollouts[0].Policy != "ReleasePolicy/fleet" || d.Rollouts[0].Namespace != "apps" || !d.Rollouts[0].Resumed.Equal(want) || !d.MayHold() {
+			t.Errorf("%q: %+v", value, d)
+		}
+		if held := d.OnRollback(); len(held.Rollouts) > 0 || held.MayHold() {
+			t.Errorf("a rollback on request waits: %+v", held)
+		}
+	}
+	object.Spec.Rollout.Order = append(object.Spec.Rollout.Order, *invalidSelector())
+	if d := Select([]Policy{Of(object)}, web(), time.Time{}); !strings.Contains(d.Unavailable, "ReleasePolicy/fleet: spec.rollout.order[1] is invalid") || len(d.Rollouts) > 0 {
+		t.Errorf("%+v", d)
+	}
+	cluster := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: "fleet", Annotations: map[string]string{v1alpha1.AnnotationResumeRollout: "2026-11-29T12:00:00Z"}}}
+	if OfCluster(cluster).Resumed.IsZero() {
+		t.Error("a ClusterReleasePolicy is resumed, too")
+	}
+}

@@ -51,6 +51,7 @@ const (
 	RuleFrozen            Rule = "Frozen"
 	RuleAwaitingWindow    Rule = "AwaitingWindow"
 	RuleAwaitingApproval  Rule = "AwaitingApproval"
+	RuleAwaitingRollout   Rule = "AwaitingRollout"
 )
 
 // RulePlanRequested precedes the rules. The decision after it, with the plan, is made by one of them.

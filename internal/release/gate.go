@@ -55,6 +55,7 @@ func gates() []gate {
 		{name: RuleFrozen, apply: frozen, overridable: true},
 		{name: RuleAwaitingWindow, apply: awaitWindow, overridable: true},
 		{name: RuleAwaitingApproval, apply: awaitApproval},
+		{name: RuleAwaitingRollout, apply: awaitRollout, overridable: true},
 	}
 }
 
@@ -125,7 +126,9 @@ func refusedInSync(in Input, d Decision) Decision {
 // correctHeld returns the correction of drift that precedes a held upgrade or rollback, or held. A
 // policy holds that action alone: the release stays equal to its newest revision.
 func correctHeld(in Input, d, held Decision) Decision {
-	if _, unplanned := held.Action.(ComputePlan); unplanned || d.Rule != RuleOutOfSync && d.Rule != RuleRolledBack {
+	_, unplanned := held.Action.(ComputePlan)
+	unknown := held.Rule == RuleAwaitingRollout && in.Observed.Turn == nil
+	if unplanned || unknown || d.Rule != RuleOutOfSync && d.Rule != RuleRolledBack {
 		return held
 	}
 	if d.Rule == RuleRolledBack {

@@ -38,6 +38,8 @@ const (
 	// FactPlan is Observed.Plan: the plan of the action that PlannedAction returns, if it was computed
 	// and is up to date.
 	FactPlan Fact = "plan"
+	// FactTurn is Observed.Turn. Reading it takes the turn, if it is free.
+	FactTurn Fact = "turn"
 )
 
 // facts returns all facts, each with the condition under which the decision depends on it. A
@@ -59,6 +61,7 @@ func facts() []need {
 		{FactDebounce, func(Input) bool { return true }},
 		{FactNamespace, MustFindNamespace},
 		{FactPlan, func(in Input) bool { return PlannedAction(in) != nil }},
+		{FactTurn, MustTakeTurn},
 	}
 }
 
@@ -82,7 +85,12 @@ func Next(in Input, after Fact) Fact {
 // Observe returns in with all facts that the decision depends on. read returns in with one fact. Its
 // error ends the observation.
 func Observe(in Input, read func(Input, Fact) (Input, error)) (Input, error) {
-	for fact := Next(in, ""); fact != ""; fact = Next(in, fact) {
+	return ObserveAfter(in, "", read)
+}
+
+// ObserveAfter returns in with the facts after another one.
+func ObserveAfter(in Input, after Fact, read func(Input, Fact) (Input, error)) (Input, error) {
+	for fact := Next(in, after); fact != ""; fact = Next(in, fact) {
 		var err error
 		if in, err = read(in, fact); err != nil {
 			return in, err

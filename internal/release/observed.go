@@ -69,6 +69,9 @@ type Observed struct {
 	// Overridden is true if the ReleasePlan has an override that was not used yet. Its plan decides about
 	// actions that overridable gates hold.
 	Overridden bool
+	// Turn is the turn of the release in the rollouts of its policies; nil if the decision does not depend
+	// on it.
+	Turn *Turn
 	// Terminating is true if the HelmRelease is deleted together with its namespace.
 	Terminating bool
 	// Unresolved states why the inputs of a release that is held, or whose chart a policy refuses,

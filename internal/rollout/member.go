@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +28,11 @@ type Chart struct {
 func (c Chart) Key() string {
 	switch {
 	case c.Digest != "":
+		// Status has the tag, too, if that is no version.
+		_, digest, tagged := strings.Cut(c.Digest, "@")
+		if tagged {
+			return digest
+		}
 		return c.Digest
 	case c.Version != "":
 		return c.Name + "@" + c.Version
@@ -56,8 +62,11 @@ type Member struct {
 	// if there is none.
 	Starts string
 
+	// key is "<namespace>/<name>".
+	key string
 	// has is the chart of its newest revision that has worked, and tried the chart of its last attempt.
-	has, tried Chart
+	has, tried                 Chart
+	wantsKey, hasKey, triedKey string
 	// acts is true while an action runs. open is true if the last install or upgrade has not ended, or
 	// was cut off, and rejected if the one before the running one was rejected.
 	acts, open, rejected bool
@@ -76,16 +85,16 @@ type Member struct {
 }
 
 // Key returns "<namespace>/<name>".
-func (m *Member) Key() string { return m.Namespace + "/" + m.Name }
+func (m *Member) Key() string { return m.key }
+
+// Want records that the release takes a chart, whatever its source has.
+func (m *Member) Want(chart Chart) { m.Wants, m.wantsKey = chart, chart.Key() }
 
 // BakesSince returns when the watch over the release began; zero if it is not watched.
 func (m *Member) BakesSince() time.Time { return m.bakesSince }
 
 // Failure returns why the last attempt of the release has failed, and when.
 func (m *Member) Failure() (cause string, at time.Time) { return m.cause, m.failedAt }
-
-// conditionBaking is True while a release is watched.
-const conditionBaking = "Baking"
 
 // causeLength limits the cause of a failure in messages of others.
 const causeLength = 300
@@ -95,7 +104,7 @@ const causeLength = 300
 func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 	s := &hr.Status
 	m := Member{
-		Namespace: hr.Namespace, Name: hr.Name, Labels: hr.Labels, Wants: wants,
+		Namespace: hr.Namespace, Name: hr.Name, Labels: hr.Labels, Wants: wants, key: hr.Namespace + "/" + hr.Name,
 		Paused:  release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, now).Active || release.HoldOf(hr.Annotations, now).Active,
 		Deleted: !hr.DeletionTimestamp.IsZero(),
 	}
@@ -109,6 +118,7 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 	if last != nil && last.ChartVersion == s.LastAttemptedRevision {
 		m.tried.Name = last.ChartName
 	}
+	m.wantsKey, m.hasKey, m.triedKey = wants.Key(), m.has.Key(), m.tried.Key()
 	acted := s.LastAttemptedReleaseAction == helmv2.ActionInstall || s.LastAttemptedReleaseAction == helmv2.ActionUpgrade
 	m.acts = reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing
 	m.open = acted && s.LastAttemptedReleaseActionDuration == nil
@@ -117,7 +127,7 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 	m.untested = tests.Status == metav1.ConditionUnknown && tests.Reason == helmv2.ReasonAwaitingTests
 	m.ready = ready.Status == metav1.ConditionTrue
 	m.blocked = ready.Reason == helmv2.ReasonDependencyNotReady
-	if baking := condition(s, conditionBaking); baking.Status == metav1.ConditionTrue {
+	if baking := condition(s, helmv2.ConditionBaking); baking.Status == metav1.ConditionTrue {
 		m.bakes, m.bakesSince = true, baking.LastTransitionTime.Time
 	}
 	failedTests := tests.Status == metav1.ConditionFalse
@@ -136,7 +146,7 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 			}
 		}
 	}
-	if m.broken && !failedTests && m.has.Key() != "" && m.has.Key() == m.tried.Key() {
+	if m.broken && !failedTests && m.hasKey != "" && m.hasKey == m.triedKey {
 		// A later attempt has worked, and something else is the matter now.
 		m.broken = false
 	}
@@ -163,19 +173,19 @@ func condition(s *helmv2.HelmReleaseStatus, kind string) metav1.Condition {
 }
 
 // began reports whether the release has begun with a chart: an attempt to get it was announced.
-func (m *Member) began(chart string) bool { return m.tried.Key() == chart || m.has.Key() == chart }
+func (m *Member) began(chart string) bool { return m.triedKey == chart || m.hasKey == chart }
 
 // moves reports whether a release is installed, upgraded, tested or watched with a chart.
 func (m *Member) moves(chart string) bool {
-	wanted := !m.Paused && !m.Deleted && m.Wants.Key() == chart
+	wanted := !m.Paused && !m.Deleted && m.wantsKey == chart
 	switch {
 	case m.Starts == chart:
 		return true
-	case m.has.Key() == chart:
+	case m.hasKey == chart:
 		return (m.bakes || m.untested) && !m.Paused && !m.Deleted
 	case m.between:
 		return wanted && !m.blocked
-	case m.tried.Key() != chart:
+	case m.triedKey != chart:
 		return false
 	}
 	return m.acts && (m.open || m.rejected) || m.open && wanted
@@ -183,10 +193,10 @@ func (m *Member) moves(chart string) bool {
 
 // failed reports whether a release has failed with a chart since a time.
 func (m *Member) failed(chart string, since time.Time) bool {
-	return m.broken && !m.Paused && !m.Deleted && m.tried.Key() == chart && (m.Wants.Key() == "" || m.Wants.Key() == chart) && m.failedAt.After(since)
+	return m.broken && !m.Paused && !m.Deleted && m.triedKey == chart && (m.wantsKey == "" || m.wantsKey == chart) && m.failedAt.After(since)
 }
 
 // done reports whether a release has a chart.
 func (m *Member) done(chart string) bool {
-	return m.has.Key() == chart || m.tried.Key() == chart && m.ready
+	return m.hasKey == chart || m.triedKey == chart && m.ready
 }

@@ -42,12 +42,14 @@ type written struct {
 // Ask reports whether a release may start an action that takes a chart. It has the turn then until End.
 func (q *Queue) Ask(key string, chart Chart, rollouts []policy.Rollout, fleet Fleet) Turn {
 	turn := Turn{Free: true}
+	put(&q.waits, key, waiter{chart: chart})
 	for _, r := range rollouts {
 		if turn = q.wave(r, chart, fleet).Turn(key); !turn.Free {
 			break
 		}
 	}
 	if turn.Free {
+		delete(q.waits, key)
 		put(&q.starts, key, chart.Key())
 	} else {
 		put(&q.waits, key, waiter{chart, rollouts, turn.Halted})
@@ -100,6 +102,16 @@ func (q *Queue) Forget(key string) {
 	delete(q.waits, key)
 	delete(q.written, key)
 }
+
+// Received drops the written status of a release that the cache has received.
+func (q *Queue) Received(key, version string) {
+	if w, has := q.written[key]; has && w.hr.ResourceVersion == version {
+		delete(q.written, key)
+	}
+}
+
+// Asked returns the chart for which a release asks or waits; zero if it does neither.
+func (q *Queue) Asked(key string) Chart { return q.waits[key].chart }
 
 // Starts returns the key of the chart that a release has a turn for; empty if there is none.
 func (q *Queue) Starts(key string) string { return q.starts[key] }

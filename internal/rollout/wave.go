@@ -45,6 +45,7 @@ type Wave struct {
 	MaxFailed int
 	Failures  []*Member
 
+	key   string
 	index map[string]int
 	// moving counts the releases that move. open is the first stage with a release that has not
 	// finished.
@@ -64,17 +65,17 @@ type Place struct {
 // WaveOf returns the wave of a chart. stages are the stages of members.
 func WaveOf(p policy.Rollout, chart Chart, stages Stages, members []Member) *Wave {
 	key := chart.Key()
-	w := &Wave{Policy: p, Chart: chart, Stages: stages.Count, MaxFailed: max(int(p.MaxFailed), 1), open: stages.Count}
+	w := &Wave{Policy: p, Chart: chart, key: key, Stages: stages.Count, MaxFailed: max(int(p.MaxFailed), 1), open: stages.Count}
 	for i := range members {
 		m := &members[i]
 		moves := m.moves(key)
-		wants := m.Wants.Key() == key || m.Wants.Key() == "" && m.began(key)
+		wants := m.wantsKey == key || m.wantsKey == "" && m.began(key)
 		if m.Outside || !moves && (!wants || m.Deleted) {
 			continue
 		}
 		place := Place{Member: m, Stage: stages.of[m.Key()], begun: m.began(key) || m.between}
 		switch failed := m.failed(key, p.Resumed); {
-		case moves && m.bakes && m.has.Key() == key:
+		case moves && m.bakes && m.hasKey == key:
 			place.State = Bakes
 		case moves:
 			place.State = Runs
@@ -84,7 +85,7 @@ func WaveOf(p policy.Rollout, chart Chart, stages Stages, members []Member) *Wav
 			place.State = Done
 		case m.Paused:
 			place.State = Paused
-		case m.tried.Key() == key:
+		case m.triedKey == key:
 			place.State = Passed
 		default:
 			place.State = Waits
@@ -143,7 +144,7 @@ func (w *Wave) Turn(key string) Turn {
 	p := &w.Places[i]
 	full := w.Policy.MaxConcurrent > 0 && w.moving >= int(w.Policy.MaxConcurrent)
 	switch {
-	case p.moves(w.Chart.Key()):
+	case p.moves(w.key):
 		// It has a place already: its action was cut off, or it is installed anew.
 		return Turn{Free: true}
 	case !p.begun && w.Halted():
@@ -159,7 +160,7 @@ func (w *Wave) Turn(key string) Turn {
 // Take gives a place to a release, as if it had started.
 func (w *Wave) Take(key string) {
 	i, is := w.index[key]
-	if !is || w.Places[i].moves(w.Chart.Key()) {
+	if !is || w.Places[i].moves(w.key) {
 		return
 	}
 	w.moving++
@@ -223,7 +224,7 @@ func Charts(members []Member, resumed time.Time) []Chart {
 			continue
 		}
 		for _, c := range []Chart{m.tried, m.has} {
-			if m.moves(c.Key()) || m.failed(c.Key(), resumed) || m.Wants.Key() == "" {
+			if m.moves(c.Key()) || m.failed(c.Key(), resumed) || m.wantsKey == "" {
 				add(c)
 			}
 		}

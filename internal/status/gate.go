@@ -21,7 +21,7 @@ import (
 // isGated reports whether condition Ready states that a policy holds an action.
 func isGated(ready metav1.Condition) bool {
 	switch ready.Reason {
-	case helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow, helmv2.ReasonAwaitingApproval, helmv2.ReasonRejected, helmv2.ReasonPlanFailed:
+	case helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingWindow, helmv2.ReasonAwaitingApproval, helmv2.ReasonAwaitingRollout, helmv2.ReasonRejected, helmv2.ReasonPlanFailed:
 		return true
 	}
 	return false
@@ -69,6 +69,8 @@ func gateMessage(d release.Decision, reason string, after time.Duration, plan *r
 		kind = message.Frozen
 	case reason == helmv2.ReasonAwaitingWindow:
 		kind = message.AwaitingWindow
+	case reason == helmv2.ReasonAwaitingRollout:
+		kind = message.AwaitingRollout
 	case reason == helmv2.ReasonPolicyUnavailable:
 		kind = message.PolicyUnavailable
 	case reason == helmv2.ReasonRejected:

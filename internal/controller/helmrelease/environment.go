@@ -16,6 +16,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rollouts"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -35,6 +36,7 @@ type environment struct {
 	attempts    attempts
 	connections *controller.ConnectionFinder
 	memory      *controller.Table[memory]
+	rollouts    *rollouts.Tracker
 
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
 	// spread returns d changed a little at random, stagger a random duration up to d.

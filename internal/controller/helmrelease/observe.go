@@ -45,6 +45,15 @@ func (o *observer) observe(ctx context.Context, rec reconciliation) (reconciliat
 	return run.observe(run.read)
 }
 
+// takeTurn returns rec with its turn in the rollouts of its policies, if the decision depends on that
+// with the plan that was computed meanwhile.
+func (o *observer) takeTurn(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	run := &observation{observer: o, ctx: ctx, rec: rec}
+	in, err := release.ObserveAfter(rec.in, release.FactPlan, run.read)
+	rec.in = in
+	return rec, err
+}
+
 // rehearse observes as observe does, for a process that changes nothing: a comparison of live objects
 // sends dry runs, which are writes.
 func (o *observer) rehearse(ctx context.Context, rec reconciliation) (reconciliation, error) {
@@ -103,6 +112,8 @@ func (o *observation) read(in release.Input, fact release.Fact) (release.Input, 
 		have.Terminating = o.dependents.IsTerminating(o.ctx, o.rec.hr.Namespace)
 	case release.FactPlan:
 		o.rec.plan, have.Plan, err = o.plans.Find(o.ctx, o.planQuery(o.with(in), release.PlannedAction(in)))
+	case release.FactTurn:
+		have.Turn, err = o.rollouts.Turn(o.ctx, o.rec.hr, in.Desired)
 	}
 	return in, err
 }

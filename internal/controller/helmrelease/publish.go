@@ -262,6 +262,7 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 		}
 	})
 	if err == nil {
+		p.rollouts.Wrote(read, after)
 		p.countHold(read.Status.Conditions, send.Status.Conditions)
 	}
 	return after, err

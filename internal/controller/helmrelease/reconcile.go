@@ -54,6 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	defer slot.End()
+	defer r.rollouts.End(req.NamespacedName, r.rollouts.Begin(req.NamespacedName))
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
 		return ctrl.Result{}, r.unread(req.NamespacedName, err)
@@ -105,6 +106,9 @@ func (r *Reconciler) advance(ctx context.Context, rec reconciliation) (ctrl.Resu
 	rec.decision = release.Decide(rec.in)
 	if compute, is := rec.decision.Action.(release.ComputePlan); is {
 		if rec, err = r.computePlan(ctx, rec, compute); err != nil {
+			return r.block(ctx, rec, err)
+		}
+		if rec, err = r.observer.takeTurn(ctx, rec); err != nil {
 			return r.block(ctx, rec, err)
 		}
 		rec.decision = release.Decide(rec.in)

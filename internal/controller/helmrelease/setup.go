@@ -29,6 +29,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/policies"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rehearsal"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/rollouts"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/inputs"
@@ -129,6 +130,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared) (*Con
 	}
 
 	env := newEnvironment(mgr, o, shared, c.memory, pool)
+	env.rollouts = rollouts.New(rollouts.Options{Cached: mgr.GetClient(), Policies: c.policies, Enqueue: c.queue.Enqueue, Now: o.Now})
 	objects := &dependency.Objects{Connections: shared.Connections, Memory: waiting, Now: o.Now}
 	known, err := plans.Watch(mgr, o.WatchedNamespace, c.queue.Enqueue, o.Now)
 	if err != nil {
@@ -152,7 +154,7 @@ func Add(mgr ctrl.Manager, o controller.Options, shared controller.Shared) (*Con
 		}
 	}
 	return c, errors.Join(
-		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency), mgr.Add(known), mgr.Add(c.files),
+		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency), mgr.Add(known), mgr.Add(c.files), mgr.Add(env.rollouts),
 		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
 		r.setup(mgr, o, c.queue, c.policies.Known()),
 	)
@@ -227,7 +229,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o controller.Options, queue *trigge
 	if err != nil {
 		return err
 	}
-	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, ArtifactChanged: r.debouncer.ArtifactChanged, FilesChanged: r.files.changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget}
+	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, ArtifactChanged: r.debouncer.ArtifactChanged, FilesChanged: r.files.changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget, Received: r.rollouts.Received}
 	changed := builder.WithPredicates(trigger.SourceChanged{})
 	relevant := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, trigger.RequestChanged{})
 	if o.Observe != "" {
@@ -239,7 +241,8 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o controller.Options, queue *trigge
 		For(&helmv2.HelmRelease{}, builder.WithPredicates(relevant)).
 		Watches(&helmv2.HelmRelease{}, on.ReleaseOwners()).
 		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
-		Watches(&helmv2.HelmRelease{}, on.ObjectOwners())
+		Watches(&helmv2.HelmRelease{}, on.ObjectOwners()).
+		Watches(&helmv2.HelmRelease{}, on.Rollouts())
 	for _, kind := range inputs.SourceKinds() {
 		if !kind.FilesOnly && (!kind.Gated || o.ExternalArtifacts) {
 			b = b.Watches(kind.New(), on.Sources(kind.Name), changed)

@@ -6,6 +6,7 @@ package policies
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -121,6 +122,22 @@ func (r *Reader) policies(namespace string) []policy.Policy {
 		}
 	}
 	return all
+}
+
+// HasRollouts reports whether any policy limits how charts spread.
+func (r *Reader) HasRollouts() bool {
+	return slices.ContainsFunc(r.cluster.Objects(), func(p *v1alpha1.ClusterReleasePolicy) bool { return p.Spec.Rollout != nil }) ||
+		slices.ContainsFunc(r.namespaced.Objects(), func(p *v1alpha1.ReleasePolicy) bool { return p.Spec.Rollout != nil })
+}
+
+// Selects reports whether a policy with a rollout selects a HelmRelease, or may.
+func (r *Reader) Selects(ctx context.Context, of policy.Rollout, hr *helmv2.HelmRelease) bool {
+	for _, p := range r.policies(hr.Namespace) {
+		if p.String() == of.Policy && p.Namespace == of.Namespace {
+			return p.Selects(r.release(ctx, hr, []policy.Policy{p}))
+		}
+	}
+	return false
 }
 
 // release returns the facts by which policies select a HelmRelease.

@@ -46,6 +46,15 @@ func (h *Handlers) Dependencies() handler.EventHandler {
 	}
 }
 
+// Rollouts enqueues nothing itself: Received does, as far as releases wait for their turn.
+func (h *Handlers) Rollouts() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { h.Received(e.Object, false) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { h.Received(e.ObjectNew, false) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { h.Received(e.Object, true) },
+	}
+}
+
 // enqueueDeleted enqueues the HelmReleases that hr depended on, if they are being deleted: they
 // wait for the end of hr.
 func (h *Handlers) enqueueDeleted(ctx context.Context, hr *helmv2.HelmRelease, q queue) {

@@ -35,6 +35,9 @@ type Handlers struct {
 	Waiting func(releases []string) []types.NamespacedName
 	// ResetBackoff makes the next retry of a HelmRelease come soon.
 	ResetBackoff func(key types.NamespacedName)
+	// Received is called with each HelmRelease that the cache has received, and with those that were
+	// deleted.
+	Received func(hr client.Object, deleted bool)
 }
 
 // listByIndex returns every HelmRelease that an index has under key.
