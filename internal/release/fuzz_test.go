@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // choices builds an Input from bytes. Each byte selects one of a few relevant values.
@@ -95,6 +96,10 @@ func (c *choices) input() Input {
 	in.Desired.Requests = Requests{Reconcile: c.text(tokens...), Force: c.text(tokens...), Reset: c.text(tokens...)}
 	in.Recorded.LastHandledReconcileAt = c.text(tokens...)
 	in.Recorded.LastHandledForceAt, in.Recorded.LastHandledResetAt = c.text(tokens...), c.text(tokens...)
+	if c.of(4) == 0 {
+		in.Desired.Demands.Rollouts = []policy.Rollout{{Policy: "ReleasePolicy/fleet"}}
+		in.Observed.Turn = []*Turn{nil, {Free: true}, {Why: "place 2 of 2"}}[c.of(3)]
+	}
 	if c.maybe() {
 		in.Recorded.LastAttemptedReleaseActionDuration = AttemptDuration(time.Second, c.maybe())
 	}

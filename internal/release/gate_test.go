@@ -200,3 +200,92 @@ func TestOverrideOf(t *testing.T) {
 		}
 	}
 }
+
+// TestAwaitRollout: installs and upgrades to another chart wait for their turn, and uninstalls before an
+// install. What has begun, changes of values and remediation do not. Nothing is asked while another gate
+// holds the action, and drift is corrected meanwhile.
+func TestAwaitRollout(t *testing.T) {
+	t.Parallel()
+	waits, free := &Turn{Why: "ReleasePolicy/fleet: place 2 of 3 for web 2.0.0"}, &Turn{Free: true}
+	for name, tc := range map[string]struct {
+		edit func(*Input)
+		turn *Turn
+		// asks is whether the turn decides.
+		asks bool
+		rule Rule
+	}{
+		"Unknown":     {func(*Input) {}, nil, true, RuleAwaitingRollout},
+		"Waits":       {func(*Input) {}, waits, true, RuleAwaitingRollout},
+		"Free":        {func(*Input) {}, free, true, RuleOutOfSync},
+		"NoRollout":   {func(in *Input) { in.Desired.Demands.Rollouts = nil }, nil, false, RuleOutOfSync},
+		"Install":     {func(in *Input) { in.Observed.Revisions, in.Recorded.History = nil, nil }, waits, true, RuleAwaitingRollout},
+		"Values":      {func(in *Input) { sameChart(in); in.Desired.ConfigDigest = "sha256:new" }, nil, false, RuleOutOfSync},
+		"AfterFailed": {func(in *Input) { sameChart(in); newestFails(in) }, waits, true, RuleAwaitingRollout},
+		"ValuesFailed": {func(in *Input) {
+			sameChart(in)
+			was := in.Observed.Revisions[0]
+			in.Observed.Revisions[0].Version, in.Recorded.History[0].Version, was.Status = 2, 2, helmv2.StatusSuperseded
+			newestFails(in)
+			in.Observed.Revisions = append(in.Observed.Revisions, was)
+		}, nil, false, RuleFailed},
+		"Suspended": {func(in *Input) { in.Desired.Suspension.Active = true }, nil, false, RuleSuspended},
+		"Deleted":   {func(in *Input) { in.Desired.Deleted = true }, nil, false, RuleDelete},
+		"Frozen": {func(in *Input) {
+			in.Desired.Demands.Freezes = []policy.Freeze{{Policy: "ReleasePolicy/production", Why: "holidays"}}
+		}, nil, false, RuleFrozen},
+		"Unapproved": {func(in *Input) {
+			in.Desired.Demands.Approvals = []policy.Approval{{Policy: "ReleasePolicy/production", Of: v1alpha1.ApprovalAlways}}
+			in.Observed.Plan = &Plan{Digest: "sha256:1", Needs: "all changes"}
+		}, nil, false, RuleAwaitingApproval},
+		"Approved": {func(in *Input) {
+			in.Desired.Demands.Approvals = []policy.Approval{{Policy: "ReleasePolicy/production", Of: v1alpha1.ApprovalAlways}}
+			in.Observed.Plan = &Plan{Digest: "sha256:1", Needs: "all changes", Approved: "sha256:1"}
+		}, waits, true, RuleAwaitingRollout},
+		"DriftedWaits": {drifts, waits, true, RuleDrifted},
+		"DriftedFree":  {drifts, free, true, RuleOutOfSync},
+	} {
+		in := outOfSyncInput()
+		in.Desired.Policy.Interval = time.Minute
+		in.Desired.Demands.Rollouts = []policy.Rollout{{Policy: "ReleasePolicy/fleet"}}
+		tc.edit(&in)
+		if asks := MustTakeTurn(in); asks != tc.asks {
+			t.Errorf("%s: asks for a turn: %t", name, asks)
+		}
+		in.Observed.Turn = tc.turn
+		d := Decide(in)
+		if d.Rule != tc.rule {
+			t.Errorf("%s: %+v, want %s", name, d, tc.rule)
+		}
+		if wait, is := d.Action.(Wait); d.Rule == RuleAwaitingRollout && (!is || wait.Gate != helmv2.ReasonAwaitingRollout || wait.After != time.Minute) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	in := outOfSyncInput()
+	in.Desired.Demands.Rollouts, in.Observed.Turn = []policy.Rollout{{Policy: "ReleasePolicy/fleet"}}, waits
+	if d := Decide(in); d.Why != "ReleasePolicy/fleet: place 2 of 3 for web 2.0.0; the 'upgrade' action waits" {
+		t.Errorf("%q", d.Why)
+	}
+	for action, takes := range map[HelmAction]bool{
+		Uninstall{}: true, Uninstall{Reinstall: true}: true, Uninstall{Remediation: true}: false, Rollback{Hold: true}: false, Test{}: false,
+	} {
+		if got := takesNewChart(in, action); got != takes {
+			t.Errorf("%+v: %t", action, got)
+		}
+	}
+}
+
+// sameChart makes the desired chart the one of the newest revision.
+func sameChart(in *Input) {
+	in.Observed.Revisions[0].ChartName, in.Observed.Revisions[0].ChartVersion = "web", "2.0.0"
+	in.Recorded.History[0].ChartVersion = "2.0.0"
+}
+
+func newestFails(in *Input) {
+	in.Observed.Revisions[0].Status, in.Observed.Revisions[0].Applied = helmv2.StatusFailed, false
+	in.Recorded.History[0].Status = helmv2.StatusFailed
+}
+
+func drifts(in *Input) {
+	in.Desired.Policy.Drift = helmv2.DriftDetectionEnabled
+	in.Observed.Drift = &Drift{Objects: []DriftedObject{{}}}
+}

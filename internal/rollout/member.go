@@ -97,7 +97,7 @@ func (m *Member) BakesSince() time.Time { return m.bakesSince }
 func (m *Member) Failure() (cause string, at time.Time) { return m.cause, m.failedAt }
 
 // causeLength limits the cause of a failure in messages of others.
-const causeLength = 300
+const causeLength = 160
 
 // MemberOf returns a HelmRelease as a member. wants is the chart that its source has; zero if that is
 // not known.
@@ -134,11 +134,11 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 	m.broken = s.InstallFailures+s.UpgradeFailures > 0 && !m.ready && s.LastAttemptedGeneration == hr.Generation
 	if m.broken {
 		// Released stays False while the attempt is repeated. Its message is stable.
-		m.cause = brief.Cut(brief.Line(ready.Message), causeLength)
+		m.cause = brief.Middle(brief.Line(ready.Message), causeLength)
 		if released.Status == metav1.ConditionFalse {
-			m.cause = brief.Cut(brief.Line(released.Message), causeLength)
+			m.cause = brief.Middle(brief.Line(released.Message), causeLength)
 		} else if failedTests {
-			m.cause = brief.Cut(brief.Line(tests.Message), causeLength)
+			m.cause = brief.Middle(brief.Line(tests.Message), causeLength)
 		}
 		for _, c := range []metav1.Condition{ready, released, tests} {
 			if c.Status == metav1.ConditionFalse && c.LastTransitionTime.After(m.failedAt) {
