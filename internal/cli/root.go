@@ -44,7 +44,7 @@ func Command(s *Session) *cobra.Command {
 	root.AddCommand(
 		getCommand(s), whyCommand(s), reconcileCommand(s), suspendCommand(s), resumeCommand(s), rollbackCommand(s), unholdCommand(s), testCommand(s),
 		hooksCommand(s), runCommand(s), historyCommand(s), diffCommand(s), valuesCommand(s), treeCommand(s),
-		createCommand(s), operationsCommand(s), plansCommand(s), policiesCommand(s),
+		createCommand(s), operationsCommand(s), plansCommand(s), policiesCommand(s), rolloutCommand(s),
 		planCommand(s), approveCommand(s), rejectCommand(s), overrideCommand(s), doctorCommand(s), versionCommand(s),
 	)
 	return root

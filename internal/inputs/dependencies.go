@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cel"
+	"github.com/pintle-dev/pintle/internal/rollout"
 )
 
 // DependsOn returns the names of the HelmReleases that hr depends on, in the order of the spec. It
@@ -29,6 +31,16 @@ func DependsOn(hr *helmv2.HelmRelease) []types.NamespacedName {
 		}
 	}
 	return keys
+}
+
+// Member returns a HelmRelease as a member of rollouts. wants is the chart that its source has; zero if
+// that is not known.
+func Member(hr *helmv2.HelmRelease, wants rollout.Chart, now time.Time) rollout.Member {
+	m := rollout.MemberOf(hr, wants, now)
+	for _, key := range DependsOn(hr) {
+		m.DependsOn = append(m.DependsOn, key.String())
+	}
+	return m
 }
 
 // IsHelmRelease reports whether a dependency is a HelmRelease, of any API version.

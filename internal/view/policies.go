@@ -33,6 +33,8 @@ type Policy struct {
 	Values []string `json:"values,omitempty"`
 	// Windows are the windows in which changes are allowed or denied.
 	Windows []string `json:"windows,omitempty"`
+	// Rollout is how charts spread.
+	Rollout []string `json:"rollout,omitempty"`
 	// Operations are the demands on Operations.
 	Operations []string `json:"operations,omitempty"`
 	// Releases is the selector of HelmReleases, and Namespaces the selector of namespaces. Empty is all.
@@ -87,6 +89,18 @@ func policyOf(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.ReleasePolicy
 	}
 	for _, w := range spec.Windows {
 		p.Windows = append(p.Windows, fmt.Sprintf("%s %s at %s %s", w.Effect, message.Duration(w.Duration.Duration), w.Schedule, cmp.Or(w.TimeZone, "UTC")))
+	}
+	if r := spec.Rollout; r != nil {
+		if r.MaxConcurrent > 0 {
+			p.Rollout = append(p.Rollout, fmt.Sprintf("%d at a time", r.MaxConcurrent))
+		}
+		p.Rollout = append(p.Rollout, fmt.Sprintf("halted by %d failed", max(r.MaxFailed, 1)))
+		if r.BakeTime.Duration > 0 {
+			p.Rollout = append(p.Rollout, "bakes "+message.Duration(r.BakeTime.Duration))
+		}
+		if n := len(r.Order); n > 0 {
+			p.Rollout = append(p.Rollout, fmt.Sprintf("%d selectors of stages", n))
+		}
 	}
 	if o := spec.Operations; o != nil {
 		p.Operations = slices.Concat(o.Allow, o.Names)

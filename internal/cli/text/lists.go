@@ -151,7 +151,7 @@ func approvals(p view.Policy) string {
 func Policies(w io.Writer, all []view.Policy, style Style) error {
 	header := []string{"NAME", "KIND", "APPROVAL", "FREEZE", "PROTECTS", "CHARTS", "RELEASES", "AGE"}
 	if style.Wide {
-		header = append(header, "NAMESPACES", "ROLLBACKS", "DRY-RUN DENIALS", "WINDOWS", "OPERATIONS", "VALUES")
+		header = append(header, "NAMESPACES", "ROLLBACKS", "DRY-RUN DENIALS", "WINDOWS", "ROLLOUT", "OPERATIONS", "VALUES")
 	}
 	rows := make([]namespaced, 0, len(all))
 	for _, p := range all {
@@ -171,7 +171,8 @@ func Policies(w io.Writer, all []view.Policy, style Style) error {
 		}
 		if style.Wide {
 			row = append(row, cell{text: or(p.Namespaces)}, cell{text: string(p.Rollbacks)}, cell{text: string(p.DryRunDenials)},
-				cell{text: or(shorter(strings.Join(p.Windows, ", "), style))}, cell{text: or(shorter(strings.Join(p.Operations, ", "), style))},
+				cell{text: or(shorter(strings.Join(p.Windows, ", "), style))}, cell{text: or(shorter(strings.Join(p.Rollout, ", "), style))},
+				cell{text: or(shorter(strings.Join(p.Operations, ", "), style))},
 				cell{text: or(shorter(strings.Join(p.Values, ", "), style))})
 		}
 		rows = append(rows, namespaced{p.Namespace, row})

@@ -120,11 +120,8 @@ func sameLabels(a, b map[string]string) bool {
 // member returns a HelmRelease as a member of a policy. charts has the charts of sources that were read.
 func (t *Tracker) member(ctx context.Context, of policy.Rollout, cached *helmv2.HelmRelease, charts map[string]rollout.Chart) rollout.Member {
 	hr := t.queue.Newest(client.ObjectKeyFromObject(cached).String(), cached)
-	m := rollout.MemberOf(hr, t.chart(ctx, cached, charts), t.options.Now())
+	m := inputs.Member(hr, t.chart(ctx, cached, charts), t.options.Now())
 	m.Outside = !t.options.Policies.Selects(ctx, of, cached)
-	for _, key := range inputs.DependsOn(cached) {
-		m.DependsOn = append(m.DependsOn, key.String())
-	}
 	return m
 }
 
