@@ -9,6 +9,7 @@
 //	release.go     the page of one release
 //	drift.go       how live objects of a release differ
 //	operations.go  the list of Operations, and the page of one
+//	rollouts.go    the waves of rollouts
 //	events.go      the stream of changes
 //	timeline.go    the events and revisions of a release
 //	changes.go     the comparisons of a release

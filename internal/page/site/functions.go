@@ -89,13 +89,13 @@ func address(q list.Query) string {
 // a plan or a revision. The stylesheet has a shape and a colour for each tone.
 func tone(state any) string {
 	switch fmt.Sprint(state) {
-	case "Ready", "Succeeded", "Applied", "Approved", "NotRequired", "deployed":
+	case "Ready", "Succeeded", "Applied", "Approved", "Done", "NotRequired", "deployed":
 		return "good"
-	case "Stalled", "Failing", "Failed", "Missing", "Refused", "Rejected", "ApplyFailed", "failed":
+	case "Stalled", "Failing", "Failed", "Missing", "Refused", "Rejected", "ApplyFailed", "Halted", "failed":
 		return "bad"
-	case "Waiting", "Held", "AwaitingApproval", "Drifted", "NotReady":
+	case "Waiting", "Held", "AwaitingApproval", "Drifted", "NotReady", "Passed":
 		return "warn"
-	case "Progressing", "Deleting", "Terminating", "Running", "Pending", "Computing", "Computed",
+	case "Progressing", "Baking", "Deleting", "Terminating", "Running", "Pending", "Computing", "Computed",
 		"uninstalling", "pending-install", "pending-upgrade", "pending-rollback":
 		return "busy"
 	}

@@ -42,7 +42,7 @@ func hostile() []string {
 func contents() map[string]any {
 	return map[string]any{
 		"error": nil, "login": "", "overview": overviewPage{}, "release": releasePage{}, "drift": driftPage{},
-		"operations": operationsPage{}, "operation": operationPage{},
+		"operations": operationsPage{}, "operation": operationPage{}, "rollouts": rolloutsPage{},
 	}
 }
 

@@ -168,6 +168,7 @@ func TestLive(t *testing.T) {
 		"/":                       "/releases",
 		"/releases/shop/cart":     "/releases/shop/cart /operations/shop",
 		"/operations":             "/operations",
+		"/rollouts":               "/releases",
 		"/operations/shop/backup": "/operations/shop/backup",
 	} {
 		l := &layout{User: &authenticationv1.UserInfo{}, path: path}

@@ -74,7 +74,7 @@ func (l *layout) Live() string {
 	switch parts := strings.Split(l.path, "/"); {
 	case l.User == nil, l.Error != "":
 		return ""
-	case l.path == "/":
+	case l.path == "/", l.path == "/rollouts":
 		return "/releases"
 	case len(parts) > 4 && parts[1] == "releases":
 		// A comparison costs requests, and is made on request only.

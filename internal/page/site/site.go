@@ -78,6 +78,7 @@ func New(o Options) (*Site, error) {
 	mux.Handle("GET /releases/{namespace}/{name}/drift", s.withUser(s.drift))
 	mux.Handle("GET /operations", s.withUser(s.operations))
 	mux.Handle("GET /operations/{namespace}/{name}", s.withUser(s.operation))
+	mux.Handle("GET /rollouts", s.withUser(s.rollouts))
 	mux.Handle("GET "+eventsPath, s.withUser(s.events))
 	mux.HandleFunc("GET /login", s.loginForm)
 	mux.HandleFunc("POST /login", s.login)
