@@ -241,6 +241,9 @@ func TestAwaitRollout(t *testing.T) {
 			in.Desired.Demands.Approvals = []policy.Approval{{Policy: "ReleasePolicy/production", Of: v1alpha1.ApprovalAlways}}
 			in.Observed.Plan = &Plan{Digest: "sha256:1", Needs: "all changes", Approved: "sha256:1"}
 		}, waits, true, RuleAwaitingRollout},
+		"Overridden": {func(in *Input) {
+			in.Observed.Overridden, in.Observed.Plan = true, &Plan{Digest: "sha256:1", Override: &Override{By: "jane", Reason: "outage"}}
+		}, waits, true, RuleOutOfSync},
 		"DriftedWaits": {drifts, waits, true, RuleDrifted},
 		"DriftedFree":  {drifts, free, true, RuleOutOfSync},
 	} {
