@@ -73,7 +73,7 @@ func TestNextHookSurvivesKill(t *testing.T) {
 	w.installAdmissionPolicies()
 	hr := w.nextcloud()
 	jobs := &createdJobs{made: map[string]map[string]bool{}, ran: map[string]map[string]bool{}}
-	w.watchJobs(jobs.saw)
+	w.watchJobs(w.Namespace, jobs.saw)
 	var undisturbed time.Duration
 	for i := range len(moments) + 1 {
 		w.Edit(hr, func(hr *helmv2.HelmRelease) {
