@@ -140,8 +140,10 @@ func TestFiles(t *testing.T) {
 		"Optional":     {refs: []helmv2.ValuesReference{fileOf("no.yaml", optional), fileOf("")}, want: "map[a:0 b:0]"},
 		"NoSource":     {refs: []helmv2.ValuesReference{fileOf("", named("Bucket", "none"))}, reason: helmv2.ReasonArtifactFailed, want: "could not get Source object: Bucket 'prod/none' not found"},
 		"OptionalGone": {refs: []helmv2.ValuesReference{fileOf("", named("Bucket", "none"), optional), fileOf("")}, want: "map[a:0 b:0]"},
-		"SOPS": {refs: []helmv2.ValuesReference{fileOf("*et.yaml")}, reason: helmv2.ReasonValuesError,
-			want: unresolved("*et.yaml", `"secret.yaml" is encrypted with SOPS, and is not decrypted here: decrypt it into a Secret, and refer to that`)},
+		"SOPS": {
+			refs: []helmv2.ValuesReference{fileOf("*et.yaml")}, reason: helmv2.ReasonValuesError,
+			want: unresolved("*et.yaml", `"secret.yaml" is encrypted with SOPS, and is not decrypted here: decrypt it into a Secret, and refer to that`),
+		},
 		"Invalid":   {refs: []helmv2.ValuesReference{fileOf("bad.yaml")}, reason: helmv2.ReasonValuesError, want: unresolved("bad.yaml", "the content cannot be read as YAML: line 1")},
 		"NoMap":     {refs: []helmv2.ValuesReference{fileOf("li?t.yaml")}, reason: helmv2.ReasonValuesError, want: unresolved("list.yaml", "the content is not a map")},
 		"Bomb":      {refs: []helmv2.ValuesReference{fileOf("bomb.yaml")}, reason: helmv2.ReasonValuesError, want: unresolved("bomb.yaml", "the content has more than 500000 keys and values after the expansion of its aliases")},
@@ -150,16 +152,26 @@ func TestFiles(t *testing.T) {
 		"GlobAt":    {refs: []helmv2.ValuesReference{fileOf("*.pem", at("ca"))}, reason: helmv2.ReasonUnsupportedField, want: "targetPath must not be set if valuesKey matches several files"},
 		"HelmChart": {refs: []helmv2.ValuesReference{fileOf("", named("HelmChart", "x"))}, reason: helmv2.ReasonUnsupportedField, want: "spec.valuesFrom[0].kind HelmChart is not supported"},
 		"Gated":     {refs: []helmv2.ValuesReference{fileOf("", named("ExternalArtifact", "x"))}, reason: helmv2.ReasonAccessDenied, want: "ExternalArtifact feature gate is disabled"},
-		"NoArtifact": {refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonSourceNotReady, want: "GitRepository 'prod/config' is not ready: does not have an artifact",
-			source: git(nil)},
-		"Behind": {refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonSourceNotReady, want: "GitRepository 'prod/config' is not ready: latest generation of object has not been reconciled",
-			source: git(a, func(o *sourcev1.GitRepository) { o.Generation = 2 })},
-		"OtherBranch": {refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonSourceNotReady, want: "its artifact has the branch main, but next is requested",
-			source: git(a, func(o *sourcev1.GitRepository) { o.Spec.Reference = &sourcev1.GitRepositoryRef{Branch: "next"} })},
-		"Replaced": {refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonArtifactFailed, want: "Source not ready: artifact not found",
-			source: git(&fluxmeta.Artifact{URL: s.url + "/gone", Digest: a.Digest, Revision: revision})},
-		"OtherDigest": {refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonArtifactFailed, want: "Could not load values: artifact " + s.url + "/config has digest " + a.Digest + ", but its source reports " + emptyDigest,
-			source: git(&fluxmeta.Artifact{URL: a.URL, Digest: emptyDigest, Revision: revision})},
+		"NoArtifact": {
+			refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonSourceNotReady, want: "GitRepository 'prod/config' is not ready: does not have an artifact",
+			source: git(nil),
+		},
+		"Behind": {
+			refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonSourceNotReady, want: "GitRepository 'prod/config' is not ready: latest generation of object has not been reconciled",
+			source: git(a, func(o *sourcev1.GitRepository) { o.Generation = 2 }),
+		},
+		"OtherBranch": {
+			refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonSourceNotReady, want: "its artifact has the branch main, but next is requested",
+			source: git(a, func(o *sourcev1.GitRepository) { o.Spec.Reference = &sourcev1.GitRepositoryRef{Branch: "next"} }),
+		},
+		"Replaced": {
+			refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonArtifactFailed, want: "Source not ready: artifact not found",
+			source: git(&fluxmeta.Artifact{URL: s.url + "/gone", Digest: a.Digest, Revision: revision}),
+		},
+		"OtherDigest": {
+			refs: []helmv2.ValuesReference{fileOf("")}, reason: helmv2.ReasonArtifactFailed, want: "Could not load values: artifact " + s.url + "/config has digest " + a.Digest + ", but its source reports " + emptyDigest,
+			source: git(&fluxmeta.Artifact{URL: a.URL, Digest: emptyDigest, Revision: revision}),
+		},
 	} {
 		source := tc.source
 		if source == nil {

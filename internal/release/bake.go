@@ -81,7 +81,7 @@ func baking(in Input) *Decision {
 // bakes reports whether the newest revision is watched, and until when.
 func bakes(in Input) (until time.Time, is bool) {
 	demand, newest := in.Desired.Demands.Bake(), in.Observed.Newest()
-	if !in.Observed.Baking || demand.Time == 0 || newest == nil || newest.Status != helmv2.StatusDeployed || newest.Rollback {
+	if !in.Observed.Baking || demand.Time == 0 || newest == nil || newest.Status != helmv2.StatusDeployed || newest.Rollback || !proven(in, newest) {
 		return time.Time{}, false
 	}
 	return BakesUntil(in.Desired, newest), true

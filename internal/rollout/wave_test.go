@@ -175,7 +175,8 @@ func TestTurn(t *testing.T) {
 		"Dependency":    {two, []Member{member("a", "canary", on("apps/b")), member("b", "", nil)}, ""},
 		"FarDependency": {two, []Member{member("a", "canary", on("apps/x")), member("b", "", nil), member("x", "", func(m *Member) { m.Outside, m.DependsOn = true, []string{"apps/b"} })}, ""},
 		"Cycle": {
-			two, []Member{member("a", "canary", on("apps/c")), member("b", "", nil), member("c", "", on("apps/a"))},
+			two,
+			[]Member{member("a", "canary", on("apps/c")), member("b", "", nil), member("c", "", on("apps/a"))},
 			"place 3 of 3 for web 2.0.0, stage 3 of 3; an earlier stage cannot finish, because releases depend on each other: apps/a -> apps/c -> apps/a",
 		},
 		"None": {one, []Member{member("a", "", nil), member("b", "", func(m *Member) { m.Want(old) })}, "the release is in no wave of web 2.0.0 yet"},

@@ -67,7 +67,7 @@ func rolloutOf(w *rollout.Wave) Rollout {
 	v := Rollout{
 		Policy: w.Policy.Policy, Namespace: w.Policy.Namespace, Chart: w.Chart.String(), Key: w.Chart.Key(), Halted: w.Halted(),
 		MaxConcurrent: int(w.Policy.MaxConcurrent), MaxFailed: w.MaxFailed, Stages: w.Stages,
-		Counts: map[rollout.State]int{}, InFlight: w.Moving(), Releases: make([]RolloutRelease, 0, len(w.Places)),
+		Counts: make(map[rollout.State]int), InFlight: w.Moving(), Releases: make([]RolloutRelease, 0, len(w.Places)),
 	}
 	if at := w.Policy.Resumed; !at.IsZero() {
 		v.Resumed = &at

@@ -271,10 +271,14 @@ set: {first: set}
   serverSide: "true"
   forceConflicts: true
 `, version: "2.0.0", also: func(k k3s, _ *helmv2.HelmRelease) { k.method("server-side", 1, "ssa") }},
-		{name: "client-side", spec: inRepository + `  serverSide: "false"`, version: "2.0.0",
-			also: func(k k3s, _ *helmv2.HelmRelease) { k.method("client-side", 1, "csa") }},
-		{name: "auto", spec: inRepository + `  serverSide: auto`, version: "2.0.0",
-			also: func(k k3s, _ *helmv2.HelmRelease) { k.method("auto", 1, "ssa") }},
+		{
+			name: "client-side", spec: inRepository + `  serverSide: "false"`, version: "2.0.0",
+			also: func(k k3s, _ *helmv2.HelmRelease) { k.method("client-side", 1, "csa") },
+		},
+		{
+			name: "auto", spec: inRepository + `  serverSide: auto`, version: "2.0.0",
+			also: func(k k3s, _ *helmv2.HelmRelease) { k.method("auto", 1, "ssa") },
+		},
 		{name: "adopts", spec: inRepository + `  takeOwnership: true`, prepare: func(k k3s) {
 			k.Create(&corev1.ConfigMap{ObjectMeta: k.Meta("adopts"), Data: map[string]string{"number": "by hand"}})
 		}, version: "2.0.0"},

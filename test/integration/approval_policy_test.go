@@ -159,7 +159,9 @@ func TestApprovalPolicy(t *testing.T) {
 	const noVerbOnOperations = "the verb approve on operations is required"
 	w.refuses(author.Create(t.Context(), operation("author")), noVerbOnOperations)
 	w.must(author.Create(t.Context(), operation("")))
-	t.Cleanup(func() { w.must(client.IgnoreNotFound(suite.client.Delete(context.Background(), operation("")))) })
+	t.Cleanup(func() {
+		w.must(client.IgnoreNotFound(suite.client.Delete(context.WithoutCancel(t.Context()), operation(""))))
+	})
 	decide := func(as client.Client, approvedBy string) error {
 		op := operation("")
 		before := op.DeepCopy()

@@ -46,7 +46,7 @@ func TestOverride(t *testing.T) {
 	_, policy, _ := w.admissionPolicies()
 	t.Cleanup(func() {
 		for _, object := range policy {
-			w.must(client.IgnoreNotFound(suite.client.Delete(context.Background(), object)))
+			w.must(client.IgnoreNotFound(suite.client.Delete(context.WithoutCancel(t.Context()), object)))
 		}
 	})
 	w.installAdmission(policy, v1alpha1.ReleasePlanSpec{Override: &v1alpha1.PlanOverride{Digest: "sha256:0", By: "another", Reason: "none"}}, "spec.override.by must be")

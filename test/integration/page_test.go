@@ -94,6 +94,7 @@ func (p *pages) pageTable(other string) []pageRow {
 			route: "GET /operations/{namespace}/{name}", path: "/operations/" + other + "/missing", answers: answerAll(notFound, known...),
 			shown: map[string][]string{"There is no such object, or you may not get it.": known},
 		},
+		{route: "GET /rollouts", path: "/rollouts", answers: answerAll(ok, known...)},
 		{route: "GET /events", path: "/events", answers: answerAll(ok, known...)},
 		{route: "GET /login", path: "/login", answers: everybody, shown: map[string][]string{`name="token"`: visitors()}},
 		{route: "POST /login", path: "/login", answers: answerAll("400 Bad Request", visitors()...)},

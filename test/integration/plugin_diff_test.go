@@ -90,7 +90,7 @@ func TestPluginDiff(t *testing.T) {
 		w.expectPlugin(k, 1, "diff app --revision 1", "Rollback", "changed   "+app, `.data.message: "two" to "one"`)
 		w.expectPlugin(k, 2, "diff app --revision 7", "revision 7 of release app")
 		w.expectPlugin(k, 0, "diff -f "+w.proposal(hr, says("two")), "no differences")
-		w.expectPlugin(k, 1, "diff -f "+w.proposal(hr, says("three")), "Upgrade", "changed   "+app, `.data.message: "two" to "three"`, "message (inline)")
+		w.expectPlugin(k, 1, "diff -f "+w.proposal(hr, says("three")), "Upgrade", "changed   "+app, `.data.message: "two" to "three"`, "message (inline, over chart)")
 		next := w.file("note-1.1.0.tgz", pack(t, "note", "1.1.0", map[string]string{
 			"templates/new.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {message: {{ .Values.message }}}\n",
 		}))

@@ -103,7 +103,7 @@ func TestPlugin(t *testing.T) {
 
 	w.expectPlugin(k, 0, "history app", "5          deployed     note@1.0.0", "rollback to 1 on request", "superseded", "1.0.0@sha256:")
 	w.expectPlugin(k, 0, "history app --diff 1 2", "ConfigMap app (v1): changed", "-  message: one", "+  message: two", "values: changed")
-	w.expectPlugin(k, 0, "values app --provenance", "message   inline   \"two\"")
+	w.expectPlugin(k, 0, "values app --provenance", "message   inline   -           \"two\"")
 	w.expectPlugin(k, 0, "tree app", "ConfigMap "+w.namespace+"/app", "Ready")
 	w.expectPlugin(k, 1, "plan app", "/app has no plan")
 	w.expectPlugin(k, 0, "plan app --request", "Upgrade of "+w.namespace+"/app")
@@ -114,7 +114,7 @@ func TestPlugin(t *testing.T) {
 	w.expectPlugin(k, 1, "why ap", "Did you mean app?")
 	w.expectPlugin(k, 1, "why app --namespace default", "HelmRelease app not found in namespace default. There is one in namespace")
 	w.expectPlugin(k, 1, "approve app --digest sha256:old", "nothing was approved")
-	w.expectPlugin(k, 1, "approve app", "Approve this plan?", "nothing was approved")
+	w.expectPlugin(k, 1, "approve app", "Approve this plan?", "nothing was changed")
 	w.expectPlugin(k, 0, "approve app --yes", "approved: sha256:")
 	w.expectPlugin(k, 0, "reject app", "rejected: sha256:")
 

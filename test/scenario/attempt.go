@@ -53,7 +53,7 @@ func (a *action) newAttempt(version int) *release.Attempt {
 		made.Inputs, made.RollbackTo, made.Hold = release.InputsOf(a.want), kind.Version, kind.Hold
 	case release.Test:
 		made.Request = kind.Request
-	case release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Uninstall, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return made
 }
@@ -105,7 +105,7 @@ func (a *action) event(when string) string {
 		return when + "-delete"
 	case release.Test:
 		return "test"
-	case release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 	}
 	return ""
 }

@@ -121,7 +121,7 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 			return nil
 		}
 		demands = demands.OnRollback()
-	case release.Test, release.Unlock, release.Recheck, release.CorrectDrift:
+	case release.Test, release.Unlock, release.Recheck, release.FailBake, release.CorrectDrift:
 		return nil
 	}
 	p, ref := s.plan, release.PlanOf(d.HelmAction())

@@ -69,7 +69,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 		a.endTest(e)
 	case release.Recheck:
 		a.endRecheck(e)
-	case release.CorrectDrift:
+	case release.FailBake, release.CorrectDrift:
 	}
 	a.wrote()
 	o.Revisions = append(o.Revisions, a.store.read(a.made))

@@ -151,7 +151,7 @@ func (s steps) checkProven(in release.Input, d release.Decision) error {
 		if used = a.Version; a.Resume > 0 {
 			used = a.Resume
 		}
-	case release.Test, release.CorrectDrift, release.Recheck, release.Adopt:
+	case release.Test, release.CorrectDrift, release.Recheck, release.FailBake, release.Adopt:
 		used = newest.Version
 	case release.Uninstall:
 		last := release.Latest(in.Recorded.History)

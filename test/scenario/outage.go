@@ -40,7 +40,7 @@ func (a *action) interrupt(e ending, o release.Outcome, now time.Time) release.O
 		if e.unanswered {
 			a.end(ending{}, now)
 		}
-	case release.CorrectDrift:
+	case release.FailBake, release.CorrectDrift:
 	}
 	o.Revisions = append(o.Revisions, known)
 	return o

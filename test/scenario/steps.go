@@ -173,6 +173,8 @@ func (o observation) read(in release.Input, fact release.Fact) (release.Input, e
 		have.Terminating = o.access.ending
 	case release.FactPlan:
 		have.Plan = o.findPlan(in)
+	case release.FactBake, release.FactTurn:
+		// Scenarios have no rollouts.
 	}
 	return in, err
 }

@@ -260,7 +260,7 @@ func (s *storage) begin(kind release.HelmAction, want release.Desired, owner str
 		a.rollback(w, owner, now)
 	case release.Recheck:
 		a.made = s.version(w.Version)
-	case release.CorrectDrift:
+	case release.FailBake, release.CorrectDrift:
 		// Drift corrections do not use Helm.
 	}
 	if a.event("pre") != "" {

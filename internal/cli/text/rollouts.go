@@ -114,7 +114,11 @@ func rolloutRow(r *view.RolloutRelease, style Style) []cell {
 	case rollout.Waits, rollout.Paused:
 	}
 	return []cell{
-		{text: r.Namespace}, {text: r.Name}, {string(r.State), c}, {text: strconv.Itoa(r.Stage)}, {text: strconv.Itoa(r.Place)},
+		{text: r.Namespace},
+		{text: r.Name},
+		{string(r.State), c},
+		{text: strconv.Itoa(r.Stage)},
+		{text: strconv.Itoa(r.Place)},
 		{text: or(shorter(text, style))},
 	}
 }

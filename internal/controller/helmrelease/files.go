@@ -73,7 +73,7 @@ type fileWatches struct {
 
 	mu sync.Mutex
 	// ctx ends with the process.
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it lives as long as the process
 	// states are the last states of watched sources. checking are the sources whose users are checked,
 	// with the version to check next; nil if there is none.
 	states   map[inputs.FileSource]sourceState

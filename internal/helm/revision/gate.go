@@ -150,7 +150,7 @@ func (g *Gate) skip(rls *helmrelease.Release) {
 	if i := slices.IndexFunc(g.Skips, func(s release.Skip) bool { return s.Digest == digest }); i >= 0 {
 		skip := g.Skips[i]
 		skip.Hook = nameOf(rls.Hooks[first])
-		g.Store.Skip(skip)
+		g.Skip(skip)
 	}
 }
 

@@ -48,7 +48,7 @@ func (k *SealKey) seal(namespace string, secret *corev1.Secret, data [sha256.Siz
 	covered := sealed{
 		Namespace: namespace, Name: secret.Name, Labels: indexedLabels(secret.Labels), Annotations: map[string]string{}, Data: data[:],
 	}
-	for _, key := range append([]string{helmv2.AnnotationAttempt, helmv2.AnnotationSourceRevision, helmv2.AnnotationEnded}, decisionAnnotations...) {
+	for _, key := range append([]string{helmv2.AnnotationAttempt, helmv2.AnnotationSourceRevision, helmv2.AnnotationEnded}, decisionAnnotations()...) {
 		if value, set := secret.Annotations[key]; set {
 			covered.Annotations[key] = value
 		}

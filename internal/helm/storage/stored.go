@@ -159,14 +159,16 @@ func preservedOf(c *content) preserved {
 	}
 }
 
-// decisionAnnotations are the annotations of a record about the decisions of users.
-var decisionAnnotations = []string{v1alpha1.AnnotationApprovedBy, v1alpha1.AnnotationOverriddenBy, v1alpha1.AnnotationOverrideReason}
+// decisionAnnotations returns the annotations of a record about the decisions of users.
+func decisionAnnotations() []string {
+	return []string{v1alpha1.AnnotationApprovedBy, v1alpha1.AnnotationOverriddenBy, v1alpha1.AnnotationOverrideReason}
+}
 
 // decisionsIn returns those of the annotations of a record that are about decisions of users; nil if there
 // are none.
 func decisionsIn(annotations map[string]string) map[string]string {
 	var all map[string]string
-	for _, key := range decisionAnnotations {
+	for _, key := range decisionAnnotations() {
 		if value := annotations[key]; value != "" {
 			all = withLabel(all, key, value)
 		}
