@@ -51,7 +51,7 @@ func find(node *yamlv3.Node, name string, aliases int) (key, value *yamlv3.Node)
 	if node.Kind != yamlv3.MappingNode {
 		return nil, nil
 	}
-	// The last one counts, and keys of the map itself before those of a merge.
+	// The last one counts, and keys of the map itself before keys of a merge.
 	for i := len(node.Content) - 2; i >= 0; i -= 2 {
 		if k := node.Content[i]; k.Value == name && k.Tag != mergeTag {
 			return k, node.Content[i+1]

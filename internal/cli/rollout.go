@@ -125,7 +125,7 @@ func (c *connection) policy(ctx context.Context, arg string) (client.Object, err
 		asked = append(asked, &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	if len(asked) == 0 {
-		return nil, fmt.Errorf("%s is no kind of policies: releasepolicy or clusterreleasepolicy", kind)
+		return nil, fmt.Errorf("%s is not a kind of policies: releasepolicy or clusterreleasepolicy", kind)
 	}
 	var found []client.Object
 	var failed error

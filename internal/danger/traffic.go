@@ -46,7 +46,7 @@ func selects(all objects, selector map[string]any) bool {
 	return false
 }
 
-// hosts finds hosts that no Ingress or route has any more.
+// hosts finds hosts that no Ingress or route has after the action.
 func (w *world) hosts() {
 	after := map[string]bool{}
 	for _, o := range w.after.all {

@@ -32,7 +32,7 @@ type UsedFiles struct {
 	// Pattern is the valuesKey of the entry.
 	Pattern  string
 	Revision string
-	// Digest is that of the paths and contents. Entries without files have one too.
+	// Digest is the digest of the paths and contents. Entries without files have one too.
 	Digest string
 }
 

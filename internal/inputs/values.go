@@ -89,7 +89,7 @@ type reference struct {
 	namespace string
 	// index is the index of the entry.
 	index int
-	// revision is that of a source; empty for ConfigMaps and Secrets.
+	// revision is the revision of a source; empty for ConfigMaps and Secrets.
 	revision string
 	content  string
 }

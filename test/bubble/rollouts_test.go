@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,7 +33,10 @@ type wave struct {
 	*world
 	names []string
 	bad   map[string]bool
-	most  int
+
+	// counted guards most: requests of the controller are answered concurrently.
+	counted sync.Mutex
+	most    int
 }
 
 // list returns all HelmReleases.
@@ -55,6 +60,8 @@ func (w *wave) count() {
 			moving++
 		}
 	}
+	w.counted.Lock()
+	defer w.counted.Unlock()
 	w.most = max(w.most, moving)
 }
 
@@ -73,9 +80,9 @@ func (w *wave) crash() {
 // back, and those that have not begun are untouched. The next chart mends all of them. A controller that
 // is killed at random moments does the same.
 func TestRollout(t *testing.T) {
-	count, concurrent, failures, kills := 200, int32(10), int32(3), 10
+	count, every, concurrent, failures, kills := 200, 5, int32(10), int32(3), 10
 	if testing.Short() {
-		count, concurrent, failures, kills = 12, 3, 2, 3
+		count, every, concurrent, failures, kills = 15, 3, 3, 2, 3
 	}
 	for name, seed := range map[string]uint64{"Undisturbed": 0, "Killed": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +96,7 @@ func TestRollout(t *testing.T) {
 					w.names = append(w.names, name)
 				}
 				for place, i := range random.Perm(count) {
-					w.bad[w.names[i]] = place%5 == 0
+					w.bad[w.names[i]] = place%every == 0
 				}
 				for _, name := range w.names {
 					w.release(name, "one", member)
@@ -106,15 +113,15 @@ func TestRollout(t *testing.T) {
 					end := time.Now().Add(span)
 					for time.Now().Before(end) {
 						dead := func() bool { return false }
-						left := 20 + random.IntN(60)
 						if kills > 0 {
 							kills--
+							var left atomic.Int64
+							left.Store(20 + random.Int64N(60))
 							dead = w.dies(func(req *http.Request) bool {
 								if strings.HasSuffix(req.URL.Path, "/status") {
 									w.count()
 								}
-								left--
-								return left < 0
+								return left.Add(-1) == 0
 							})
 						} else {
 							w.dies(func(req *http.Request) bool {
@@ -137,6 +144,7 @@ func TestRollout(t *testing.T) {
 					}
 					w.up()
 				}
+				kills := kills
 				if seed == 0 {
 					kills = 0
 				}

@@ -63,7 +63,7 @@ func TestOperationOfNextVersion(t *testing.T) {
 	if newest(hr) != 1 {
 		t.Errorf("revision %d was made", newest(hr))
 	}
-	// The release is not suspended any more while the Job runs, and the upgrade waits.
+	// The release is no longer suspended while the Job runs, and the upgrade waits.
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
 	w.untilSays(hr, helmv2.ConditionLocked, metav1.ConditionTrue, helmv2.ReasonOperationRunning, "Operation next")
 	w.endPod(job, w.runPod(job), 0)

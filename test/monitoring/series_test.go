@@ -28,6 +28,7 @@ func everySeries(m *metrics.Metrics) {
 	m.Switch.Observed(types.NamespacedName{Namespace: "apps", Name: "web"}, "NothingToDo")
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
+	m.Overridden([]string{"Frozen"})
 	m.Downloaded(time.Second, 1, nil)
 	m.Operation("engine", "phase", "reason", time.Second, time.Second)
 	m.Collect(func(s *metrics.Stats) {

@@ -82,7 +82,7 @@ func testEveryPage(t *testing.T, _ set, user account) {
 		if got := b.open(path); got != status {
 			t.Errorf("%s: HTTP status %d, want %d", path, got, status)
 		}
-		if links := b.text(`[...document.querySelectorAll("header nav a")].map((a) => a.textContent).join()`); links != "Releases,Operations" {
+		if links := b.text(`[...document.querySelectorAll("header nav a")].map((a) => a.textContent).join()`); links != "Releases,Operations,Rollouts" {
 			t.Errorf("%s: the navigation is %q", path, links)
 		}
 		b.accessible()

@@ -38,7 +38,7 @@ func checkout(t *testing.T, files map[string]string) *os.Root {
 	return root
 }
 
-// TestSelectIn: files of a directory are selected as those of an artifact.
+// TestSelectIn: files of a directory are selected as files of an artifact.
 func TestSelectIn(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()

@@ -33,7 +33,7 @@ type debouncer struct {
 
 // Observe records the generations of hr and of its source, if another input of hr has the same
 // applier as hr. If values come from files, changes of artifacts are recorded in any case: a commit to
-// the repository of the chart and one to that of the values may belong together.
+// the repository of the chart and one to the repository of the values may belong together.
 func (d *debouncer) Observe(ctx context.Context, hr *helmv2.HelmRelease) {
 	by := applierOf(hr)
 	source := d.sourceGeneration(ctx, hr, by)

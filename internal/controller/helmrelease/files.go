@@ -291,7 +291,7 @@ func (f *fileWatches) count(users []helmv2.HelmRelease, by int) {
 }
 
 // differ reports whether the files that a HelmRelease would use of a source differ from those that it has
-// used, or cannot be read. The error is that of the download.
+// used, or cannot be read. The error is the error of the download.
 func (f *fileWatches) differ(ctx context.Context, hr *helmv2.HelmRelease, source inputs.FileSource, obj client.Object) (bool, error) {
 	var used []string
 	known := false

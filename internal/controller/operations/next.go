@@ -10,12 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -91,21 +91,8 @@ func (o *observer) nextPlan(ctx context.Context, rec reconciliation) (reconcilia
 // unguarded returns why the user who lets an upgrade leave out a hook was not checked when the Operation
 // was created; empty if the user was.
 func (o *observer) unguarded(ctx context.Context, op *opsv1alpha1.Operation) (string, error) {
-	group := schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
-	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
-		found := &metav1.PartialObjectMetadata{}
-		found.SetGroupVersionKind(group.WithKind(kind))
-		err := o.live.Get(ctx, client.ObjectKey{Name: skipPolicy}, found)
-		switch {
-		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err), apierrors.IsForbidden(err):
-			return "the admission policy " + skipPolicy + " is not installed, or the controller may not read it", nil
-		case err != nil:
-			return "", err
-		case !found.CreationTimestamp.Before(&op.CreationTimestamp):
-			return "the admission policy " + skipPolicy + " is newer than the Operation", nil
-		}
-	}
-	return "", nil
+	guard := controller.Guard{Name: skipPolicy, Kind: opsv1alpha1.OperationKind, Again: "create another one"}
+	return guard.Gap(ctx, o.live, op.CreationTimestamp)
 }
 
 // requestPlan writes the request for a plan into the annotation of the target.

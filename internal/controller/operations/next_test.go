@@ -77,14 +77,21 @@ func TestOperationOfNextVersion(t *testing.T) {
 // before it.
 func TestSkipIsGuarded(t *testing.T) {
 	t.Parallel()
-	guard := func(at int, kind string) client.Object {
+	guarded := func(at int, kind, action string) client.Object {
 		o := &unstructured.Unstructured{}
 		o.SetAPIVersion("admissionregistration.k8s.io/v1")
 		o.SetKind(kind)
 		o.SetName(skipPolicy)
 		o.SetCreationTimestamp(metav1.NewTime(benchNow().Add(time.Duration(at) * time.Second)))
+		o.Object["spec"] = map[string]any{
+			"matchConstraints": map[string]any{}, "validations": []any{map[string]any{"expression": "true"}},
+		}
+		if kind != "ValidatingAdmissionPolicy" {
+			o.Object["spec"] = map[string]any{"policyName": skipPolicy, "validationActions": []any{action}}
+		}
 		return o
 	}
+	guard := func(at int, kind string) client.Object { return guarded(at, kind, "Deny") }
 	const policy, binding = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 	for name, c := range map[string]struct {
 		objects []client.Object
@@ -93,6 +100,7 @@ func TestSkipIsGuarded(t *testing.T) {
 		"Guarded":       {objects: []client.Object{guard(-1, policy), guard(-1, binding)}},
 		"No policy":     {reason: opsv1alpha1.ReasonSkipNotGuarded},
 		"No binding":    {objects: []client.Object{guard(-1, policy)}, reason: opsv1alpha1.ReasonSkipNotGuarded},
+		"Only audited":  {objects: []client.Object{guard(-1, policy), guarded(-1, binding, "Audit")}, reason: opsv1alpha1.ReasonSkipNotGuarded},
 		"Newer policy":  {objects: []client.Object{guard(0, policy), guard(-1, binding)}, reason: opsv1alpha1.ReasonSkipNotGuarded},
 		"Newer binding": {objects: []client.Object{guard(-1, policy), guard(0, binding)}, reason: opsv1alpha1.ReasonSkipNotGuarded},
 	} {

@@ -29,49 +29,6 @@ func guard(at time.Time) (*admissionregistrationv1.ValidatingAdmissionPolicy, *a
 	}}
 }
 
-// TestUnguarded: each way in which users may have written an override without the verb makes it void.
-func TestUnguarded(t *testing.T) {
-	type (
-		policy  = admissionregistrationv1.ValidatingAdmissionPolicy
-		binding = admissionregistrationv1.ValidatingAdmissionPolicyBinding
-	)
-	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	some := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
-	later := func(d time.Duration) metav1.Time { return metav1.Time{Time: created.Add(d)} }
-	for name, tc := range map[string]struct {
-		edit func(*policy, *binding)
-		want string
-	}{
-		"Guarded":      {func(*policy, *binding) {}, ""},
-		"DefaultFails": {func(p *policy, _ *binding) { p.Spec.FailurePolicy = nil }, ""},
-		"Ignores":      {func(p *policy, _ *binding) { p.Spec.FailurePolicy = new(admissionregistrationv1.Ignore) }, "does not deny on failure"},
-		"Conditions": {func(p *policy, _ *binding) {
-			p.Spec.MatchConditions = make([]admissionregistrationv1.MatchCondition, 1)
-		}, "is not the one"},
-		"Parameters":     {func(p *policy, _ *binding) { p.Spec.ParamKind = &admissionregistrationv1.ParamKind{} }, "is not the one"},
-		"NoValidations":  {func(p *policy, _ *binding) { p.Spec.Validations = nil }, "is not the one"},
-		"SomeNamespaces": {func(p *policy, _ *binding) { p.Spec.MatchConstraints.NamespaceSelector = some }, "is not the one"},
-		"SomeObjects":    {func(p *policy, _ *binding) { p.Spec.MatchConstraints.ObjectSelector = some }, "is not the one"},
-		"Audits": {func(_ *policy, b *binding) {
-			b.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Audit}
-		}, "does not deny"},
-		"OtherPolicy":     {func(_ *policy, b *binding) { b.Spec.PolicyName = "other" }, "does not deny"},
-		"BoundToSome":     {func(_ *policy, b *binding) { b.Spec.MatchResources = &admissionregistrationv1.MatchResources{} }, "all namespaces"},
-		"Deleted":         {func(_ *policy, b *binding) { b.DeletionTimestamp = &metav1.Time{Time: created} }, "being deleted"},
-		"YoungerPolicy":   {func(p *policy, _ *binding) { p.CreationTimestamp = later(time.Hour) }, "not younger"},
-		"YoungerBinding":  {func(_ *policy, b *binding) { b.CreationTimestamp = later(time.Hour) }, "not younger"},
-		"NotEnforcedSoon": {func(p *policy, _ *binding) { p.CreationTimestamp = later(-enforcedAfter + time.Second) }, "not younger"},
-		"EnforcedLongAgo": {func(p *policy, _ *binding) { p.CreationTimestamp = later(-time.Hour) }, ""},
-	} {
-		p, b := guard(created.Add(-enforcedAfter))
-		tc.edit(p, b)
-		got := Unguarded(&v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Time{Time: created}}}, p, b)
-		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
 // TestOverride: an override has an effect only with its admission policy, until a revision was made of the
 // plan. Only an override that would have an effect causes reads.
 func TestOverride(t *testing.T) {
