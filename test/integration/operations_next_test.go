@@ -10,6 +10,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
@@ -156,10 +157,13 @@ func TestSkipPolicy(t *testing.T) {
 	w.must(author.Create(t.Context(), made("later", "")))
 	w.must(lead.Create(t.Context(), made("b", "lead")))
 	change := func(as client.Client, name string, edit func(*opsv1alpha1.Operation)) error {
-		op := made(name, "")
-		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(op), op))
-		edit(op)
-		return as.Update(t.Context(), op)
+		// The controller writes them meanwhile.
+		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			op := made(name, "")
+			w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(op), op))
+			edit(op)
+			return as.Update(t.Context(), op)
+		})
 	}
 	w.refuses(change(author, "later", skippedBy("lead-"+w.namespace)), noVerb)
 	w.refuses(change(author, "b", func(op *opsv1alpha1.Operation) { op.Spec.Parameters.HookName = "another" }), noVerb)
