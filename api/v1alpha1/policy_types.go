@@ -85,7 +85,7 @@ type ReleasePolicySpec struct {
 	Approval Approval `json:"approval,omitempty"`
 
 	// Classes of dangers. Changes whose plan has a danger of one of them wait until the plan is approved,
-	// besides those of approval. Empty or absent adds none.
+	// besides the changes that approval names. Empty or absent adds none.
 	// +kubebuilder:validation:MaxItems=4
 	// +optional
 	ApprovalClasses []DangerClass `json:"approvalClasses,omitempty"`

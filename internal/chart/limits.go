@@ -38,6 +38,6 @@ const (
 	DefaultCacheBytes = 64 << 20
 	// maxIdentities limits the number of cached identities, which consist of a few strings.
 	maxIdentities = 4096
-	// maxFileBytes limits the cached files with values. Those of one release fit in.
+	// maxFileBytes limits the cached files with values. The files of one release fit in.
 	maxFileBytes = 32 << 20
 )

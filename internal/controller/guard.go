@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 )
 
 // Guard is an admission policy that checks who sets fields which users may otherwise set for others. The
@@ -27,6 +29,11 @@ type Guard struct {
 	After time.Duration
 	// Again is what users do about an object that is too old, as the end of a sentence.
 	Again string
+}
+
+// SkipGuard checks who lets an upgrade leave out a hook. Tenants cannot create cluster-scoped objects.
+func SkipGuard() Guard {
+	return Guard{Name: "hook-skip.pintle.dev", Kind: opsv1alpha1.OperationKind, Again: "create another one"}
 }
 
 // Gap returns why users may have set the fields of an object that was created at a time without a check;

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
@@ -101,8 +102,9 @@ func (l *Locks) Operation(ctx context.Context, namespace, uid string) (name stri
 }
 
 // Skipping returns the Operations that may make an upgrade of a HelmRelease leave out a hook, as the API
-// server has them: the cache may not have the result of an Operation that has unlocked the release. No
-// request is sent if the cache has none.
+// server has them: the cache may not have the result of an Operation that has unlocked the release. An
+// Operation that has succeeded counts only while SkipGuard checks who creates it: other clients may write
+// its status. No request is sent if the cache has none.
 func (l *Locks) Skipping(ctx context.Context, hr *helmv2.HelmRelease) ([]opsv1alpha1.Operation, error) {
 	if l == nil {
 		return nil, nil
@@ -131,6 +133,16 @@ func (l *Locks) Skipping(ctx context.Context, hr *helmv2.HelmRelease) ([]opsv1al
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read Operation %s: %w", op.Name, err)
+			}
+		}
+		if op.Status.Phase == opsv1alpha1.PhaseSucceeded {
+			gap, err := SkipGuard().Gap(ctx, l.live, op.CreationTimestamp)
+			if err != nil {
+				return nil, fmt.Errorf("read the admission policy of Operation %s: %w", op.Name, err)
+			}
+			if gap != "" {
+				ctrl.LoggerFrom(ctx).Info("the upgrade does not leave out the hook of an Operation", "operation", op.Name, "cause", gap)
+				continue
 			}
 		}
 		all = append(all, *op)

@@ -55,6 +55,45 @@ func TestHolder(t *testing.T) {
 	}
 }
 
+// TestSkippingIsGuarded: an Operation that has succeeded lets an upgrade leave out a hook only while the
+// admission policy is older, since others may have written its status.
+func TestSkippingIsGuarded(t *testing.T) {
+	t.Parallel()
+	made := func(phase opsv1alpha1.OperationPhase) *opsv1alpha1.Operation {
+		op := &opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", CreationTimestamp: metav1.Time{Time: now}}}
+		op.Spec.TargetRef = opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: "web"}
+		op.Spec.Parameters = &opsv1alpha1.Parameters{From: opsv1alpha1.FromNext, SkipInUpgrade: true, SkipApprovedBy: "lead"}
+		op.Status.Phase = phase
+		return op
+	}
+	guarded := func(age time.Duration) []client.Object {
+		policy, binding := guard(now.Add(-age))
+		policy.Name, binding.Name, binding.Spec.PolicyName = SkipGuard().Name, SkipGuard().Name, SkipGuard().Name
+		return []client.Object{policy, binding}
+	}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    int
+	}{
+		"Guarded":   {append(guarded(time.Minute), made(opsv1alpha1.PhaseSucceeded)), 1},
+		"Unguarded": {[]client.Object{made(opsv1alpha1.PhaseSucceeded)}, 0},
+		"Younger":   {append(guarded(0), made(opsv1alpha1.PhaseSucceeded)), 0},
+		"Running":   {[]client.Object{made(opsv1alpha1.PhaseRunning)}, 1},
+	} {
+		b := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(tc.objects...)
+		for name, keys := range OperationIndexes() {
+			b = b.WithIndex(&opsv1alpha1.Operation{}, name, keys)
+		}
+		c := b.Build()
+		l := NewLocks(c, c)
+		l.UseCache()
+		if got, err := l.Skipping(t.Context(), hr); err != nil || len(got) != tc.want {
+			t.Errorf("%s: %d Operations, %v", name, len(got), err)
+		}
+	}
+}
+
 // TestWaitEnds: a wait that is not renewed keeps Helm waiting for a while only.
 func TestWaitEnds(t *testing.T) {
 	var l Locks

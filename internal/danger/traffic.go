@@ -26,7 +26,7 @@ func (w *world) services() {
 	})
 }
 
-// pairsOfAll calls do like pairs, and also for objects that the new revision does not contain and that
+// pairsOfAll calls do as pairs does, and for objects that the new revision does not contain and that
 // stay.
 func (w *world) pairsOfAll(do func(was, is *object)) {
 	for _, is := range w.after.all {

@@ -178,7 +178,7 @@ func (p *planner) recover(ctx context.Context, err *error) {
 	}
 }
 
-// addHooks adds the hooks that run, and those of the base revision, to the objects in which dangers are
+// addHooks adds the hooks that run, and the hooks of the base revision, to the objects in which dangers are
 // looked for. Hooks that are tests do not run.
 func (p *planner) addHooks() {
 	if p.base != nil {

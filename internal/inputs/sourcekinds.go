@@ -279,7 +279,7 @@ func referenceMismatch(ref *sourcev1.OCIRepositoryRef, revision string) string {
 }
 
 // gitMismatch returns the reason why the revision of a GitRepository does not match a reference, empty
-// if it does. The order of the fields is that of source-controller.
+// if it does. The fields have the order of source-controller.
 func gitMismatch(ref *sourcev1.GitRepositoryRef, revision string) string {
 	name, commit, named := strings.Cut(revision, "@")
 	if !named {

@@ -51,7 +51,7 @@ func (in Input) planProblem() *Problem {
 	case recorded != "" && n.Applied:
 		return &Problem{opsv1alpha1.ReasonPlanChanged, "the plan with the hook was applied before the hook ran"}
 	case recorded != "" && n.Digest == "":
-		return &Problem{opsv1alpha1.ReasonPlanChanged, "the plan with the hook does not exist any more"}
+		return &Problem{opsv1alpha1.ReasonPlanChanged, "the plan with the hook no longer exists"}
 	case recorded != "" && n.Digest != recorded:
 		return &Problem{opsv1alpha1.ReasonPlanChanged, "the next upgrade has another plan than when the Operation was accepted"}
 	case recorded != "" || !in.planAnswered():

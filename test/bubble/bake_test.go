@@ -45,6 +45,17 @@ func (w *world) untilBaking(hr *helmv2.HelmRelease) {
 	}
 }
 
+// baked returns a release after its bake. A failed upgrade of it is rolled back.
+func (w *world) baked() *helmv2.HelmRelease {
+	w.Helper()
+	w.publish("app", "1.0.0", w.note("1.0.0"))
+	w.bakes()
+	w.settle()
+	hr := w.release("app", "one", rollsBack)
+	w.untilReady(hr)
+	return hr
+}
+
 // TestBake: a release is watched after an install and an upgrade, also across a restart, and is Ready at
 // the end. Then nothing is read. Without the policy, it is Ready at once.
 func TestBake(t *testing.T) {
@@ -88,11 +99,7 @@ func TestBake(t *testing.T) {
 func TestBakeFails(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.start()
-		w.publish("app", "1.0.0", w.note("1.0.0"))
-		w.bakes()
-		w.settle()
-		hr := w.release("app", "one", rollsBack)
-		w.untilReady(hr)
+		hr := w.baked()
 		w.edits("app", "bad")
 		w.quiet(30 * time.Minute)
 		w.edits("app", "one")
@@ -116,11 +123,7 @@ func TestBakeFails(t *testing.T) {
 func TestBakeFailsAtDeath(t *testing.T) {
 	inBubble(t, func(w *world) {
 		stop := w.start()
-		w.publish("app", "1.0.0", w.note("1.0.0"))
-		w.bakes()
-		w.settle()
-		hr := w.release("app", "one", rollsBack)
-		w.untilReady(hr)
+		hr := w.baked()
 		w.says(hr, "two")
 		w.untilBaking(hr)
 		isDead := w.dies(func(req *http.Request) bool {
@@ -217,11 +220,7 @@ func TestBakeExprInvalid(t *testing.T) {
 func TestBakeOutage(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.start()
-		w.publish("app", "1.0.0", w.note("1.0.0"))
-		w.bakes()
-		w.settle()
-		hr := w.release("app", "one", rollsBack)
-		w.untilReady(hr)
+		hr := w.baked()
 		w.says(hr, "two")
 		w.untilBaking(hr)
 		w.answers(func(req *http.Request) *http.Response {

@@ -23,10 +23,6 @@ import (
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=hook-skip.pintle.dev,verbs=get
 
-// skipPolicy is the name of the admission policy that checks who lets an upgrade leave out a hook, and of
-// its binding. Tenants cannot create cluster-scoped objects.
-const skipPolicy = "hook-skip.pintle.dev"
-
 // makeNextPlan returns rec with the plan of a hook of the next version. Its text must agree with the
 // digest in the status of the ReleasePlan, which the controller has computed: other clients may write the
 // Secret with the text. installed is the deployed revision, whose Services must not select the Pods.
@@ -91,8 +87,7 @@ func (o *observer) nextPlan(ctx context.Context, rec reconciliation) (reconcilia
 // unguarded returns why the user who lets an upgrade leave out a hook was not checked when the Operation
 // was created; empty if the user was.
 func (o *observer) unguarded(ctx context.Context, op *opsv1alpha1.Operation) (string, error) {
-	guard := controller.Guard{Name: skipPolicy, Kind: opsv1alpha1.OperationKind, Again: "create another one"}
-	return guard.Gap(ctx, o.live, op.CreationTimestamp)
+	return controller.SkipGuard().Gap(ctx, o.live, op.CreationTimestamp)
 }
 
 // requestPlan writes the request for a plan into the annotation of the target.

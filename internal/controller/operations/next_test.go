@@ -15,6 +15,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -81,13 +82,13 @@ func TestSkipIsGuarded(t *testing.T) {
 		o := &unstructured.Unstructured{}
 		o.SetAPIVersion("admissionregistration.k8s.io/v1")
 		o.SetKind(kind)
-		o.SetName(skipPolicy)
+		o.SetName(controller.SkipGuard().Name)
 		o.SetCreationTimestamp(metav1.NewTime(benchNow().Add(time.Duration(at) * time.Second)))
 		o.Object["spec"] = map[string]any{
 			"matchConstraints": map[string]any{}, "validations": []any{map[string]any{"expression": "true"}},
 		}
 		if kind != "ValidatingAdmissionPolicy" {
-			o.Object["spec"] = map[string]any{"policyName": skipPolicy, "validationActions": []any{action}}
+			o.Object["spec"] = map[string]any{"policyName": controller.SkipGuard().Name, "validationActions": []any{action}}
 		}
 		return o
 	}

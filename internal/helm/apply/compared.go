@@ -51,7 +51,7 @@ func (c *changes) addCompared(previous, next kube.ResourceList, states []state) 
 }
 
 // addComparedCRDs adds the CRDs in crds folders that exist and are replaced. The live ones know the
-// versions in which objects are stored, also if the API server refuses the new ones.
+// versions in which objects are stored, even if the API server refuses the new ones.
 func (c *changes) addComparedCRDs(states []state) {
 	for _, s := range states {
 		if s.Live == nil {

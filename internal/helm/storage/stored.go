@@ -164,7 +164,7 @@ func decisionAnnotations() []string {
 	return []string{v1alpha1.AnnotationApprovedBy, v1alpha1.AnnotationOverriddenBy, v1alpha1.AnnotationOverrideReason}
 }
 
-// decisionsIn returns those of the annotations of a record that are about decisions of users; nil if there
+// decisionsIn returns the annotations of a record about decisions of users; nil if there
 // are none.
 func decisionsIn(annotations map[string]string) map[string]string {
 	var all map[string]string

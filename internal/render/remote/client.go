@@ -96,10 +96,13 @@ func (c *Client) Render(ctx context.Context, in Rendering, connection *rest.Conf
 	return r.Rendered, nil
 }
 
+// unreadTimeout limits the search for values that no template reads, which plans do without.
+const unreadTimeout = 10 * time.Second
+
 // Unread returns the values of a rendering that have no effect. Lookups find nothing, and hosts have no
 // addresses.
 func (c *Client) Unread(ctx context.Context, in Rendering) (Unread, error) {
-	in.EnableDNS, in.ManifestOnly, in.Timeout = false, true, readTimeout
+	in.EnableDNS, in.ManifestOnly, in.Timeout = false, true, unreadTimeout
 	r, err := c.call(ctx, FunctionUnread, "looking for values that no template reads", in, noRequests)
 	if err == nil && r.Unread == nil {
 		err = fmt.Errorf("%w: it has no keys", errMessage)
