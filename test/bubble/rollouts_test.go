@@ -82,7 +82,7 @@ func (w *wave) crash() {
 func TestRollout(t *testing.T) {
 	count, every, concurrent, failures, kills := 200, 5, int32(10), int32(3), 10
 	if testing.Short() {
-		count, every, concurrent, failures, kills = 15, 3, 3, 2, 3
+		count, every, concurrent, failures, kills = 10, 3, 2, 2, 2
 	}
 	for name, seed := range map[string]uint64{"Undisturbed": 0, "Killed": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestRollout(t *testing.T) {
 							})
 						}
 						for !dead() && time.Now().Before(end) {
-							time.Sleep(5 * time.Second)
+							time.Sleep(20 * time.Second)
 							w.settle()
 							w.crash()
 						}
@@ -149,7 +149,8 @@ func TestRollout(t *testing.T) {
 					kills = 0
 				}
 				w.publish("app", "2.0.0", w.note("2.0.0"))
-				pass(time.Hour, kills)
+				// A bake takes five minutes: all turns would end in this time.
+				pass(time.Duration(count/int(concurrent))*6*time.Minute, kills)
 				failed, untouched := 0, 0
 				for _, hr := range w.list() {
 					last := release.Latest(hr.Status.History)
