@@ -170,9 +170,14 @@ const (
 	WindowDeny  WindowEffect = "Deny"
 )
 
-// Rollout limits how a new chart spreads over the releases that a policy selects. All releases whose
-// next install or upgrade takes the same new chart are a wave.
+// Rollout limits how a new chart, or new shared values, spread over the releases that a policy selects.
+// All releases whose next install or upgrade takes the same new chart or content are a wave.
 type Rollout struct {
+	// What spreads. Chart: a new chart. Values: a new content of an object or file in spec.valuesFrom of
+	// several releases. Default Chart.
+	// +optional
+	By RolloutBy `json:"by,omitempty"`
+
 	// How many releases of a wave are installed, upgraded or watched after that at a time. Default: no
 	// limit.
 	// +kubebuilder:validation:Minimum=1
@@ -203,6 +208,18 @@ type Rollout struct {
 	// +optional
 	Order []metav1.LabelSelector `json:"order,omitempty"`
 }
+
+// RolloutBy states what spreads over releases.
+// +kubebuilder:validation:Enum=Chart;Values
+type RolloutBy string
+
+// What may spread.
+const (
+	// RolloutByChart is a new chart.
+	RolloutByChart RolloutBy = "Chart"
+	// RolloutByValues is a new content of what several releases take values from.
+	RolloutByValues RolloutBy = "Values"
+)
 
 // BakeExpr is trouble with the objects of a kind.
 type BakeExpr struct {

@@ -27,9 +27,9 @@ func rolloutCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout [POLICY]",
 		Short: "Show how new charts spread over the releases of policies",
-		Long: "Shows the waves of policies with a rollout: which releases have a new chart, are in flight, have failed or wait.\n\n" +
+		Long: "Shows the waves of policies with a rollout: which releases have a new chart or new values, are in flight, have failed or wait.\n\n" +
 			"POLICY is the name of a policy, or KIND/NAME. STATE is Failed, Passed, Baking, Running, Waiting or Suspended. " +
-			"Passed has failed before the rollout was resumed. With '-o wide', all releases are listed, also those that have the chart.",
+			"Passed has failed before the rollout was resumed. With '-o wide', all releases are listed, also those that have the chart or values.",
 		Example: "  # Show all waves\n" +
 			"  kubectl pintle rollout -A\n\n" +
 			"  # Show the waves of one policy\n" +

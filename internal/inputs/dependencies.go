@@ -33,10 +33,19 @@ func DependsOn(hr *helmv2.HelmRelease) []types.NamespacedName {
 	return keys
 }
 
-// Member returns a HelmRelease as a member of rollouts. wants is the chart that its source has; zero if
-// that is not known.
-func Member(hr *helmv2.HelmRelease, wants rollout.Chart, now time.Time) rollout.Member {
+// Member returns a HelmRelease as a member of rollouts. source is its source; nil if that is not known.
+func Member(hr *helmv2.HelmRelease, source client.Object, now time.Time) rollout.Member {
+	var wants rollout.Input
+	if source != nil {
+		wants, _ = ChartOf(source)
+	}
 	m := rollout.MemberOf(hr, wants, now)
+	if hr.HasChartTemplate() {
+		source = TemplateSource(hr)
+	}
+	if from := fetchOf(source); from != "" {
+		m.From = []string{from}
+	}
 	for _, key := range DependsOn(hr) {
 		m.DependsOn = append(m.DependsOn, key.String())
 	}

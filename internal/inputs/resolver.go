@@ -32,6 +32,8 @@ type Want struct {
 	// Layers returns the layers of Values, the one with the lowest precedence first. It parses them
 	// again.
 	Layers func() []plan.Layer
+	// Contents returns what the values come from, with digests.
+	Contents func() []release.ValuesContent
 	// Files are the files of sources that Values come from.
 	Files []UsedFiles
 }

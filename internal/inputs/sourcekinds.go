@@ -188,26 +188,40 @@ func readSource(obj client.Object) (source, error) {
 
 // ChartOf returns the chart of a source; false if the source is not ready, or its status does not name
 // the chart.
-func ChartOf(obj client.Object) (rollout.Chart, bool) {
+func ChartOf(obj client.Object) (rollout.Input, bool) {
 	for _, k := range SourceKinds() {
 		s, ok := k.status(obj)
 		if !ok {
 			continue
 		}
 		if _, ready := s.ready(obj.GetGeneration()); !ready {
-			return rollout.Chart{}, false
+			return rollout.Input{}, false
 		}
 		revision := s.artifact.Revision
 		if !s.digested(revision) {
-			return rollout.Chart{Name: s.chart, Version: revision}, s.chart != "" && !k.Gated
+			return rollout.Input{Name: s.chart, Version: revision}, s.chart != "" && !k.Gated
 		}
 		tag, digest, tagged := strings.Cut(revision, "@")
 		if !tagged {
 			tag, digest = "", revision
 		}
-		return rollout.Chart{Digest: digest, Name: s.chart, Version: tag}, true
+		return rollout.Input{Digest: digest, Name: s.chart, Version: tag}, true
 	}
-	return rollout.Chart{}, false
+	return rollout.Input{}, false
+}
+
+// fetchOf identifies what a source fetches: other sources with an equal one fetch the same charts, each at
+// its own time. It is empty if that is not known.
+func fetchOf(obj client.Object) string {
+	switch o := obj.(type) {
+	case *sourcev1.HelmChart:
+		s := &o.Spec
+		return fmt.Sprintf("%s %s/%s/%s %q %q %s", helmv2.KindHelmChart, s.SourceRef.Kind, o.Namespace, s.SourceRef.Name, s.Chart, s.Version, s.ReconcileStrategy)
+	case *sourcev1.OCIRepository:
+		ref := cmp.Or(o.Spec.Reference, &sourcev1.OCIRepositoryRef{})
+		return fmt.Sprintf("%s %q %q %q %q %q", helmv2.KindOCIRepository, o.Spec.URL, ref.Tag, ref.SemVer, ref.SemverFilter, ref.Digest)
+	}
+	return ""
 }
 
 // artifactOf returns an artifact. An archive of a HelmChart of k3s is named as users know it.

@@ -143,3 +143,34 @@ func TestSourceKindsOfCRD(t *testing.T) {
 		}
 	}
 }
+
+// TestMemberFrom: releases whose own sources fetch the same charts have the same origin, and others have not.
+func TestMemberFrom(t *testing.T) {
+	t.Parallel()
+	template := func(name, version string) *helmv2.HelmRelease {
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: name}}
+		hr.Spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
+			Chart: "web", Version: version, SourceRef: helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"},
+		}}
+		return hr
+	}
+	oci := func(name, tag string) (*helmv2.HelmRelease, client.Object) {
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: name}}
+		hr.Spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: name}
+		return hr, &sourcev1.OCIRepository{Spec: sourcev1.OCIRepositorySpec{URL: "oci://registry/web", Reference: &sourcev1.OCIRepositoryRef{Tag: tag}}}
+	}
+	from := func(hr *helmv2.HelmRelease, source client.Object) string {
+		return strings.Join(Member(hr, source, metav1.Now().Time).From, ", ")
+	}
+	ociFrom := func(name, tag string) string { return from(oci(name, tag)) }
+	if a, b := from(template("a", "1.x"), nil), from(template("b", "1.x"), nil); a == "" || a != b || a == from(template("a", "2.x"), nil) {
+		t.Errorf("HelmCharts: %q, %q", a, b)
+	}
+	if a, b := ociFrom("a", "1"), ociFrom("b", "1"); a == "" || a != b || a == ociFrom("a", "2") {
+		t.Errorf("OCIRepositories: %q, %q", a, b)
+	}
+	unknown, _ := oci("a", "1")
+	if got := from(unknown, nil); got != "" {
+		t.Errorf("no source: %q", got)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/opencontainers/go-digest"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,18 +68,19 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 		}
 		want.Secrets = secrets(refs)
 		want.Layers = func() []plan.Layer { return layers(refs, raw) }
+		want.Contents = func() []release.ValuesContent { return contents(hr, refs, want.Files) }
 	}
 	if err := r.admitValues(ctx, hr, inline, refs); err != nil {
 		return err
 	}
-	digest, err := values.Digest(v)
+	sum, err := values.Digest(v)
 	if err != nil {
 		// The cause may quote a Secret.
 		return &release.Blocked{
 			Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "the digest of the values cannot be computed",
 		}
 	}
-	want.Values, want.ConfigDigest = v, digest
+	want.Values, want.ConfigDigest = v, sum
 	return nil
 }
 
@@ -174,6 +176,36 @@ func layers(refs []reference, inline []byte) []plan.Layer {
 	}
 	values, _ := values.Parse(inline)
 	return slices.Concat(whole, []plan.Layer{{Name: plan.LayerInline, Values: values}}, paths)
+}
+
+// ValuesObjects returns the objects with keys, and the sources with paths, that spec.valuesFrom refers to:
+// release.ValuesContent.Object, in the order of the spec.
+func ValuesObjects(hr *helmv2.HelmRelease) []string {
+	all := make([]string, len(hr.Spec.ValuesFrom))
+	for i, ref := range hr.Spec.ValuesFrom {
+		all[i] = fmt.Sprintf("%s/%s/%s:%s", ref.Kind, ref.GetNamespace(hr.Namespace), ref.Name, ref.GetValuesKey())
+	}
+	return all
+}
+
+// contents returns the contents of all entries of spec.valuesFrom. Those of optional ones that do not exist
+// have no digest.
+func contents(hr *helmv2.HelmRelease, refs []reference, files []UsedFiles) []release.ValuesContent {
+	objects := ValuesObjects(hr)
+	all := make([]release.ValuesContent, len(objects))
+	for i, object := range objects {
+		all[i].Object = object
+		if hr.Spec.ValuesFrom[i].IsFile() {
+			if len(files) > 0 {
+				all[i].Digest, files = files[0].Digest, files[1:]
+			}
+			continue
+		}
+		if found := slices.IndexFunc(refs, func(r reference) bool { return r.index == i }); found >= 0 {
+			all[i].Digest = digest.FromString(refs[found].content).String()
+		}
+	}
+	return all
 }
 
 // setPath sets the value at the target path of the reference.

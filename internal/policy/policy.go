@@ -62,7 +62,7 @@ type Demands struct {
 	RollbacksWindowed bool `json:",omitempty"`
 	// Closures are the policies whose windows are closed, sorted by name.
 	Closures []Closure `json:",omitempty"`
-	// Rollouts are the policies that limit how charts spread over releases, sorted by name.
+	// Rollouts are the policies that limit how charts or values spread over releases, sorted by name.
 	Rollouts []Rollout `json:",omitempty"`
 	// Approvals are the policies that demand approval, the strictest first.
 	Approvals []Approval `json:",omitempty"`
@@ -85,7 +85,7 @@ type Freeze struct {
 	RollbacksFree bool `json:",omitempty"`
 }
 
-// Rollout is a policy that limits how charts spread over the releases that it selects.
+// Rollout is a policy that limits how charts or values spread over the releases that it selects.
 type Rollout struct {
 	// Policy is "<kind>/<name>". Namespace is the namespace of a ReleasePolicy; empty for a
 	// ClusterReleasePolicy.
@@ -176,6 +176,11 @@ func (d Demands) OnRollback() Demands {
 		}
 	}
 	return held
+}
+
+// ByValues reports whether it matters which objects the values of the release come from.
+func (d Demands) ByValues() bool {
+	return slices.ContainsFunc(d.Rollouts, func(r Rollout) bool { return r.By == v1alpha1.RolloutByValues })
 }
 
 // MayHold reports whether an action may be held.

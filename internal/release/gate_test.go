@@ -4,6 +4,7 @@
 package release
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -271,8 +272,46 @@ func TestAwaitRollout(t *testing.T) {
 	for action, takes := range map[HelmAction]bool{
 		Uninstall{}: true, Uninstall{Reinstall: true}: true, Uninstall{Remediation: true}: false, Rollback{Hold: true}: false, Test{}: false,
 	} {
-		if got := takesNewChart(in, action); got != takes {
+		if got := takesNew(in, action, v1alpha1.RolloutByChart); got != takes {
 			t.Errorf("%+v: %t", action, got)
+		}
+	}
+}
+
+// TestTakesNew: a rollout limits what it is about: upgrades to another chart, or to other values.
+func TestTakesNew(t *testing.T) {
+	t.Parallel()
+	chart, values := policy.Rollout{Policy: "chart"}, policy.Rollout{Policy: "values"}
+	values.By = v1alpha1.RolloutByValues
+	otherValues := func(in *Input) { in.Desired.ConfigDigest = "sha256:other" }
+	for name, tc := range map[string]struct {
+		edit func(in *Input)
+		want string
+	}{
+		"Chart":  {func(*Input) {}, "chart"},
+		"Values": {func(in *Input) { sameChart(in); otherValues(in) }, "values"},
+		"Both":   {otherValues, "chart values"},
+		"Preserved": {func(in *Input) {
+			sameChart(in)
+			otherValues(in)
+			in.Observed.PreservedDigest = in.Observed.Revisions[0].ConfigDigest
+			in.Desired.Rendering.PostRenderers = "sha256:other"
+		}, ""},
+		"Install": {func(in *Input) { in.Observed.Revisions, in.Recorded.History = nil, nil }, "chart values"},
+	} {
+		in := outOfSyncInput()
+		in.Desired.ConfigDigest, in.Observed.Revisions[0].ConfigDigest = "sha256:same", "sha256:same"
+		in.Desired.Demands.Rollouts = []policy.Rollout{chart, values}
+		tc.edit(&in)
+		var got []string
+		for _, r := range Rollouts(in) {
+			got = append(got, r.Policy)
+		}
+		if all := strings.Join(got, " "); all != tc.want {
+			t.Errorf("%s: %q", name, all)
+		}
+		if held := Decide(in).Rule == RuleAwaitingRollout; held != (tc.want != "") {
+			t.Errorf("%s: held: %t", name, held)
 		}
 	}
 }

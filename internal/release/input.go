@@ -85,6 +85,9 @@ type Desired struct {
 	SourceRevision string
 	// ConfigDigest is "<algorithm>:<hex>" of the composed values.
 	ConfigDigest string
+	// ValuesFrom has the contents that the values come from, in the order of the spec. It is set only if a
+	// policy limits how values spread, and no other decision depends on it.
+	ValuesFrom []ValuesContent
 	// Rendering identifies changes to the rendered manifests.
 	Rendering Rendering
 	// Deleted is true if the HelmRelease has a deletion timestamp.
@@ -103,6 +106,15 @@ type Desired struct {
 	Policy Policy
 	// Demands is what ReleasePolicies demand of the release.
 	Demands policy.Demands
+}
+
+// ValuesContent is the content of an entry of spec.valuesFrom.
+type ValuesContent struct {
+	// Object is the object with its key, or the source with the path of the entry, as
+	// "<kind>/<namespace>/<name>:<key>".
+	Object string
+	// Digest is the digest of the content; empty if there is none.
+	Digest string
 }
 
 // Target identifies a Helm release.

@@ -5,8 +5,11 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // Turn is the answer whether a release may start in the rollouts of its policies.
@@ -16,9 +19,9 @@ type Turn struct {
 	Why string
 }
 
-// awaitRollout holds actions that take a new chart, until it is the turn of the release.
+// awaitRollout holds actions that take a new chart or new values, until it is the turn of the release.
 func awaitRollout(in Input, d Decision) *Decision {
-	if len(in.Desired.Demands.Rollouts) == 0 || !takesNewChart(in, d.HelmAction()) {
+	if !slices.ContainsFunc(in.Desired.Demands.Rollouts, func(r policy.Rollout) bool { return takesNew(in, d.HelmAction(), r.By) }) {
 		return nil
 	}
 	why := "its turn is not known"
@@ -34,15 +37,18 @@ func awaitRollout(in Input, d Decision) *Decision {
 	}
 }
 
-// takesNewChart reports whether an action gives a release a chart that has not worked before. An
+// takesNew reports whether an action gives a release a chart or values that have not worked before. An
 // uninstall before an install does: a release must not wait between both.
-func takesNewChart(in Input, a HelmAction) bool {
+func takesNew(in Input, a HelmAction, by v1alpha1.RolloutBy) bool {
 	switch a := a.(type) {
 	case Install:
 		return true
 	case Upgrade:
 		for i := range in.Observed.Revisions {
 			if r := &in.Observed.Revisions[i]; r.Worked() {
+				if by == v1alpha1.RolloutByValues {
+					return r.ConfigDigest != configDigest(in)
+				}
 				return r.ChartName != in.Desired.Chart.Name || r.ChartVersion != in.Desired.Chart.Version
 			}
 		}
@@ -52,6 +58,20 @@ func takesNewChart(in Input, a HelmAction) bool {
 	case Test, Rollback, Unlock, Recheck, FailBake, CorrectDrift:
 	}
 	return false
+}
+
+// Rollouts returns the rollouts in which a release needs a turn for its next action.
+func Rollouts(in Input) []policy.Rollout {
+	all := in.Desired.Demands.Rollouts
+	in.Desired.Demands.Rollouts = nil
+	action := Decide(in).HelmAction()
+	var needed []policy.Rollout
+	for _, r := range all {
+		if takesNew(in, action, r.By) {
+			needed = append(needed, r)
+		}
+	}
+	return needed
 }
 
 // MustTakeTurn reports whether the decision depends on the turn of the release: nothing else holds its

@@ -25,11 +25,12 @@ type Synced struct {
 // CachedFor returns how long a release counts as in sync without another comparison with the
 // cluster. It returns zero if something may have changed. A change of a ConfigMap in a key that is
 // not used triggers the HelmReleases that use another key: Helm storage need not be read for them
-// again. Nor need it for a new revision of the source that has the same chart.
+// again. Nor need it for a new revision of the source that has the same chart, and for a new content that
+// leaves the values as they are.
 func CachedFor(in Input) time.Duration {
 	have, want := in.Observed, in.Desired
 	if have.Synced != nil {
-		want.SourceRevision = have.Synced.Desired.SourceRevision
+		want.SourceRevision, want.ValuesFrom = have.Synced.Desired.SourceRevision, have.Synced.Desired.ValuesFrom
 	}
 	if have.Synced == nil || have.Running != nil || have.LockHolder != nil || have.WaitingOperation != nil ||
 		want.Deleted || want.Suspension.Active ||

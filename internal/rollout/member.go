@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,37 +17,48 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Chart is a chart that spreads over releases.
-type Chart struct {
-	// Digest is the digest of the OCI artifact; empty if the chart comes from elsewhere.
-	Digest        string
+// Input is what spreads over releases: a chart, or an object that values come from.
+type Input struct {
+	// Object is the object with its key, or the source with the path in its artifact, as
+	// "<kind>/<namespace>/<name>:<key>"; empty for a chart.
+	Object string
+	// Digest is the digest of the OCI artifact or of the content of the object. It is empty if a chart
+	// comes from elsewhere, and if an object does not exist.
+	Digest string
+	// Name and Version are the name and version of a chart.
 	Name, Version string
 }
 
-// Key identifies a chart: by its digest, or else as Helm does, by name and version. It is empty if the
-// chart is not known.
-func (c Chart) Key() string {
+// Key identifies an input: a chart by its digest, or else as Helm does, by name and version. It is empty
+// if the chart is not known.
+func (i Input) Key() string {
 	switch {
-	case c.Digest != "":
+	case i.Object != "":
+		return i.Object + "@" + i.Digest
+	case i.Digest != "":
 		// Status has the tag, too, if that is no version.
-		_, digest, tagged := strings.Cut(c.Digest, "@")
+		_, digest, tagged := strings.Cut(i.Digest, "@")
 		if tagged {
 			return digest
 		}
-		return c.Digest
-	case c.Version != "":
-		return c.Name + "@" + c.Version
+		return i.Digest
+	case i.Version != "":
+		return i.Name + "@" + i.Version
 	}
 	return ""
 }
 
-// String returns the name and version for users.
-func (c Chart) String() string {
-	return c.Name + " " + cmp.Or(c.Version, brief.Cut(c.Digest, 19))
+// String returns the name for users. It never has the digest of an object, which may be a Secret.
+func (i Input) String() string {
+	if i.Object != "" {
+		return "values of " + i.Object
+	}
+	return i.Name + " " + cmp.Or(i.Version, brief.Cut(i.Digest, 19))
 }
 
 // Member is a HelmRelease with the facts that decide about its turn. All of them are in its metadata,
 // its spec and the fields of status that helm-controller's CRD has, so that each process finds the same.
+// What Values has, each process finds by reconciling the release.
 type Member struct {
 	Namespace, Name string
 	Labels          map[string]string
@@ -54,19 +66,27 @@ type Member struct {
 	DependsOn []string
 	// Outside is true if the policy does not select it. Only its dependencies count then.
 	Outside bool
-	// Paused is true if it is suspended or held at a revision. A deleted one takes no chart.
+	// Paused is true if it is suspended or held at a revision. A deleted one takes no inputs.
 	Paused, Deleted bool
 	// Wants is the chart that its source has; zero if that is not known.
-	Wants Chart
-	// Starts is the key of the chart that it has got a turn for, which status does not show yet; empty
-	// if there is none.
-	Starts string
+	Wants Input
+	// From identifies where its inputs come from: what its source fetches, or the objects that its
+	// values come from. Releases with an equal one get the same input, but not at the same moment.
+	From []string
+	// Starts are the keys of the inputs that it has got a turn for, which status does not show yet.
+	Starts []string
+	// Values is what is known of its values; nil in waves of charts.
+	Values *Values
 
 	// key is "<namespace>/<name>".
 	key string
-	// has is the chart of its newest revision that has worked, and tried the chart of its last attempt.
-	has, tried                 Chart
+	// hasChart is the chart of its newest revision that has worked, and triedChart the chart of its last
+	// attempt. past are the revisions in status.
+	hasChart, triedChart       Input
 	wantsKey, hasKey, triedKey string
+	past                       helmv2.Snapshots
+	// workedConfig and triedConfig are the digests of the values of both.
+	workedConfig, triedConfig string
 	// acts is true while an action runs. open is true if the last install or upgrade has not ended, or
 	// was cut off, and rejected if the one before the running one was rejected.
 	acts, open, rejected bool
@@ -76,19 +96,20 @@ type Member struct {
 	bakes, untested bool
 	bakesSince      time.Time
 	// broken is true if its last attempt has failed with its present generation and was not repaired,
-	// at failedAt.
-	broken   bool
-	failedAt time.Time
-	cause    string
-	// ready is true if it is ready, and blocked if it waits for a dependency.
-	ready, blocked bool
+	// at failedAt. failedTests is true if its tests have failed.
+	broken, failedTests bool
+	failedAt            time.Time
+	cause               string
+	// ready is true if it is ready, blocked if it waits for a dependency, and waits if it waits for its
+	// turn.
+	ready, blocked, waits bool
 }
 
 // Key returns "<namespace>/<name>".
 func (m *Member) Key() string { return m.key }
 
 // Want records that the release takes a chart, whatever its source has.
-func (m *Member) Want(chart Chart) { m.Wants, m.wantsKey = chart, chart.Key() }
+func (m *Member) Want(chart Input) { m.Wants, m.wantsKey = chart, chart.Key() }
 
 // BakesSince returns when the watch over the release began; zero if it is not watched.
 func (m *Member) BakesSince() time.Time { return m.bakesSince }
@@ -101,7 +122,7 @@ const causeLength = 160
 
 // MemberOf returns a HelmRelease as a member. wants is the chart that its source has; zero if that is
 // not known.
-func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
+func MemberOf(hr *helmv2.HelmRelease, wants Input, now time.Time) Member {
 	s := &hr.Status
 	m := Member{
 		Namespace: hr.Namespace, Name: hr.Name, Labels: hr.Labels, Wants: wants, key: hr.Namespace + "/" + hr.Name,
@@ -112,13 +133,15 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 	tests, reconciling := condition(s, helmv2.ConditionTestSuccess), condition(s, helmv2.ConditionReconciling)
 	last := release.Latest(s.History)
 	if worked := worked(s.History); worked != nil {
-		m.has = Chart{Digest: worked.OCIDigest, Name: worked.ChartName, Version: worked.ChartVersion}
+		m.hasChart = chartOf(worked)
+		m.workedConfig = worked.ConfigDigest
 	}
-	m.tried = Chart{Digest: s.LastAttemptedRevisionDigest, Name: wants.Name, Version: s.LastAttemptedRevision}
+	m.past, m.triedConfig = s.History, s.LastAttemptedConfigDigest
+	m.triedChart = Input{Digest: s.LastAttemptedRevisionDigest, Name: wants.Name, Version: s.LastAttemptedRevision}
 	if last != nil && last.ChartVersion == s.LastAttemptedRevision {
-		m.tried.Name = last.ChartName
+		m.triedChart.Name = last.ChartName
 	}
-	m.wantsKey, m.hasKey, m.triedKey = wants.Key(), m.has.Key(), m.tried.Key()
+	m.wantsKey, m.hasKey, m.triedKey = wants.Key(), m.hasChart.Key(), m.triedChart.Key()
 	acted := s.LastAttemptedReleaseAction == helmv2.ActionInstall || s.LastAttemptedReleaseAction == helmv2.ActionUpgrade
 	m.acts = reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing
 	m.open = acted && s.LastAttemptedReleaseActionDuration == nil
@@ -126,18 +149,18 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 	m.between = released.Status == metav1.ConditionFalse && released.Reason == helmv2.ReasonUninstallSucceeded
 	m.untested = tests.Status == metav1.ConditionUnknown && tests.Reason == helmv2.ReasonAwaitingTests
 	m.ready = ready.Status == metav1.ConditionTrue
-	m.blocked = ready.Reason == helmv2.ReasonDependencyNotReady
+	m.blocked, m.waits = ready.Reason == helmv2.ReasonDependencyNotReady, ready.Reason == helmv2.ReasonAwaitingRollout
 	if baking := condition(s, helmv2.ConditionBaking); baking.Status == metav1.ConditionTrue {
 		m.bakes, m.bakesSince = true, baking.LastTransitionTime.Time
 	}
-	failedTests := tests.Status == metav1.ConditionFalse
+	m.failedTests = tests.Status == metav1.ConditionFalse
 	m.broken = s.InstallFailures+s.UpgradeFailures > 0 && !m.ready && s.LastAttemptedGeneration == hr.Generation
 	if m.broken {
 		// Released stays False while the attempt is repeated. Its message is stable.
 		m.cause = brief.Middle(brief.Line(ready.Message), causeLength)
 		if released.Status == metav1.ConditionFalse {
 			m.cause = brief.Middle(brief.Line(released.Message), causeLength)
-		} else if failedTests {
+		} else if m.failedTests {
 			m.cause = brief.Middle(brief.Line(tests.Message), causeLength)
 		}
 		for _, c := range []metav1.Condition{ready, released, tests} {
@@ -146,11 +169,11 @@ func MemberOf(hr *helmv2.HelmRelease, wants Chart, now time.Time) Member {
 			}
 		}
 	}
-	if m.broken && !failedTests && m.hasKey != "" && m.hasKey == m.triedKey {
-		// A later attempt has worked, and something else is the matter now.
-		m.broken = false
-	}
 	return m
+}
+
+func chartOf(s *helmv2.Snapshot) Input {
+	return Input{Digest: s.OCIDigest, Name: s.ChartName, Version: s.ChartVersion}
 }
 
 // worked returns the newest revision that is or was deployed; nil if there is none. If another one of
@@ -172,31 +195,94 @@ func condition(s *helmv2.HelmReleaseStatus, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// began reports whether the release has begun with a chart: an attempt to get it was announced.
-func (m *Member) began(chart string) bool { return m.triedKey == chart || m.hasKey == chart }
+// takes reports whether a release wants an input, has reports whether it has it, and tried whether its
+// last attempt was to get it.
+func (m *Member) takes(key string) bool {
+	if m.Values != nil {
+		return slices.Contains(m.Values.wants, key)
+	}
+	return m.wantsKey == key
+}
 
-// moves reports whether a release is installed, upgraded, tested or watched with a chart.
-func (m *Member) moves(chart string) bool {
-	wanted := !m.Paused && !m.Deleted && m.wantsKey == chart
-	switch {
-	case m.Starts == chart:
-		return true
-	case m.hasKey == chart:
-		return (m.bakes || m.untested) && !m.Paused && !m.Deleted
-	case m.between:
-		return wanted && !m.blocked
-	case m.triedKey != chart:
+func (m *Member) has(key string) bool {
+	if m.Values != nil {
+		return slices.Contains(m.Values.has, key) || m.Values.made(m.workedConfig) && m.takes(key)
+	}
+	return m.hasKey == key
+}
+
+func (m *Member) tried(key string) bool {
+	if m.Values != nil {
+		return m.Values.config != "" && m.Values.config == m.triedConfig && m.takes(key)
+	}
+	return m.triedKey == key
+}
+
+// unknown reports whether this process does not know yet what a release has of an object that its values
+// come from.
+func (m *Member) unknown(key string) bool {
+	return m.Values != nil && m.Values.config == "" && slices.Contains(m.From, objectOf(key))
+}
+
+// expects reports whether a release will want an input that comes from one of some origins, but does not
+// know it yet: its source has not fetched it, or the release was not reconciled with it.
+func (m *Member) expects(key string, from map[string]bool) bool {
+	if m.Paused || m.Deleted || m.takes(key) || m.began(key) || !slices.ContainsFunc(m.From, func(f string) bool { return from[f] }) {
 		return false
 	}
-	return m.acts && (m.open || m.rejected) || m.open && wanted
+	if m.Values != nil {
+		return true
+	}
+	// It may have had it already.
+	return !slices.ContainsFunc(m.past, func(s *helmv2.Snapshot) bool {
+		return s != nil && chartOf(s).Key() == key
+	})
 }
 
-// failed reports whether a release has failed with a chart since a time.
-func (m *Member) failed(chart string, since time.Time) bool {
-	return m.broken && !m.Paused && !m.Deleted && m.triedKey == chart && (m.wantsKey == "" || m.wantsKey == chart) && m.failedAt.After(since)
+// began reports whether the release has begun with an input: an attempt to get it was announced.
+func (m *Member) began(key string) bool { return m.tried(key) || m.has(key) }
+
+// moves reports whether a release is installed, upgraded, tested or watched with an input.
+func (m *Member) moves(key string) bool {
+	active := !m.Paused && !m.Deleted
+	watched := (m.bakes || m.untested) && active
+	acts, open := m.acts && (m.open || m.rejected), m.open && active
+	between := m.between && active && !m.blocked
+	switch {
+	case slices.Contains(m.Starts, key):
+		return true
+	case m.unknown(key):
+		return watched || acts || open || between
+	case m.has(key):
+		return watched
+	case m.between:
+		return between && m.takes(key)
+	case !m.tried(key):
+		return false
+	}
+	return acts || open && m.takes(key)
 }
 
-// done reports whether a release has a chart.
-func (m *Member) done(chart string) bool {
-	return m.hasKey == chart || m.triedKey == chart && m.ready
+// failed reports whether a release has failed with an input since a time. Nothing is known of a release
+// whose values were not read yet, so that its failure counts.
+func (m *Member) failed(key string, since time.Time) bool {
+	if !m.broken || m.Paused || m.Deleted || !m.failedAt.After(since) {
+		return false
+	}
+	if m.unknown(key) {
+		return true
+	}
+	return m.tried(key) && !m.repaired() && (m.takes(key) || m.Values == nil && m.wantsKey == "")
 }
+
+// repaired reports whether an attempt has worked since the failure, so that something else is the matter
+// now.
+func (m *Member) repaired() bool {
+	if m.failedTests || m.hasKey == "" || m.hasKey != m.triedKey {
+		return false
+	}
+	return m.Values == nil || m.Values.made(m.workedConfig)
+}
+
+// done reports whether a release has an input.
+func (m *Member) done(key string) bool { return m.has(key) || m.tried(key) && m.ready }

@@ -16,20 +16,26 @@ import (
 type Fleet func(policy.Rollout) ([]Member, Stages)
 
 // Queue has the releases that wait for their turn in this process, and what status does not show yet. It
-// decides nothing that another process would decide otherwise: status has the rest. It is not safe for
-// concurrent use.
+// decides nothing that another process would decide otherwise: status has the rest, and what is known of
+// values each process finds by reconciling. It is not safe for concurrent use.
 type Queue struct {
-	// starts has the key of the chart of each release that has got a turn, until its action is announced.
-	starts  map[string]string
+	// starts has the keys of the inputs of each release that has got a turn, until its action is announced.
+	starts  map[string][]string
 	waits   map[string]waiter
 	written map[string]written
+	values  map[string]*Values
 }
 
-// waiter is a release that has asked for a turn and did not get it.
+// Ask is a turn that a release needs: that of an input in the wave of a policy.
+type Ask struct {
+	Policy policy.Rollout
+	Input  Input
+}
+
+// waiter is a release that has asked for turns and did not get one of them.
 type waiter struct {
-	chart    Chart
-	rollouts []policy.Rollout
-	halted   bool
+	asks   []Ask
+	halted bool
 }
 
 // written is a status that the cache may not have yet.
@@ -39,27 +45,31 @@ type written struct {
 	hr       *helmv2.HelmRelease
 }
 
-// Ask reports whether a release may start an action that takes a chart. It has the turn then until End.
-func (q *Queue) Ask(key string, chart Chart, rollouts []policy.Rollout, fleet Fleet) Turn {
+// Ask reports whether a release may start an action. It has all its turns then until End.
+func (q *Queue) Ask(key string, asks []Ask, fleet Fleet) Turn {
 	turn := Turn{Free: true}
-	put(&q.waits, key, waiter{chart: chart})
-	for _, r := range rollouts {
-		if turn = q.wave(r, chart, fleet).Turn(key); !turn.Free {
+	put(&q.waits, key, waiter{asks: asks})
+	for _, a := range asks {
+		if turn = q.wave(a, fleet).Turn(key); !turn.Free {
 			break
 		}
 	}
-	if turn.Free {
-		delete(q.waits, key)
-		put(&q.starts, key, chart.Key())
-	} else {
-		put(&q.waits, key, waiter{chart, rollouts, turn.Halted})
+	if !turn.Free {
+		put(&q.waits, key, waiter{asks, turn.Halted})
+		return turn
 	}
+	delete(q.waits, key)
+	var keys []string
+	for _, a := range asks {
+		keys = append(keys, a.Input.Key())
+	}
+	put(&q.starts, key, keys)
 	return turn
 }
 
-func (q *Queue) wave(r policy.Rollout, chart Chart, fleet Fleet) *Wave {
-	members, stages := fleet(r)
-	return WaveOf(r, chart, stages, members)
+func (q *Queue) wave(a Ask, fleet Fleet) *Wave {
+	members, stages := fleet(a.Policy)
+	return WaveOf(a.Policy, a.Input, stages, members)
 }
 
 // Begin starts a reconciliation of a release: it does not wait unless it asks again.
@@ -101,6 +111,7 @@ func (q *Queue) Forget(key string) {
 	delete(q.starts, key)
 	delete(q.waits, key)
 	delete(q.written, key)
+	delete(q.values, key)
 }
 
 // Received drops the written status of a release that the cache has received.
@@ -111,10 +122,47 @@ func (q *Queue) Received(key, version string) {
 }
 
 // Asked returns the chart for which a release asks or waits; zero if it does neither.
-func (q *Queue) Asked(key string) Chart { return q.waits[key].chart }
+func (q *Queue) Asked(key string) Input {
+	for _, a := range q.waits[key].asks {
+		if a.Input.Object == "" {
+			return a.Input
+		}
+	}
+	return Input{}
+}
 
-// Starts returns the key of the chart that a release has a turn for; empty if there is none.
-func (q *Queue) Starts(key string) string { return q.starts[key] }
+// Starts returns the keys of the inputs that a release has a turn for.
+func (q *Queue) Starts(key string) []string { return q.starts[key] }
+
+// Read records the objects that the values of a release come from, as a reconciliation has read them.
+// config is the digest of the values, and stored the digest that the record of a revision with them has.
+// synced is true if the release is in sync with them. It reports whether anything else is known now.
+func (q *Queue) Read(hr *helmv2.HelmRelease, objects []Input, config, stored string, synced bool) bool {
+	key := hr.Namespace + "/" + hr.Name
+	before := q.ValuesOf(key)
+	digest := ""
+	if w := worked(hr.Status.History); w != nil {
+		digest = w.ConfigDigest
+	}
+	if synced {
+		stored = digest
+	}
+	after := before.read(objects, config, stored, digest)
+	put(&q.values, key, after)
+	return !after.equal(before)
+}
+
+// ValuesOf returns what is known of the values of a release.
+func (q *Queue) ValuesOf(key string) *Values {
+	if v := q.values[key]; v != nil {
+		return v
+	}
+	return &Values{}
+}
+
+// Fresh returns the objects whose contents a release has not worked with, of those that its values come
+// from.
+func (q *Queue) Fresh(key string, objects []Input) []Input { return q.ValuesOf(key).fresh(objects) }
 
 // Waiting reports whether a release waits.
 func (q *Queue) Waiting() bool { return len(q.waits) > 0 }
@@ -132,10 +180,10 @@ func (q *Queue) Next(fleet Fleet) []string {
 	all := make([]candidate, 0, len(q.waits))
 	for key, w := range q.waits {
 		c := candidate{key: key, waiter: w}
-		for i, r := range w.rollouts {
-			id := r.Namespace + "/" + r.Policy + "/" + w.chart.Key()
+		for i, a := range w.asks {
+			id := a.Policy.Namespace + "/" + a.Policy.Policy + "/" + a.Input.Key()
 			if waves[id] == nil {
-				waves[id] = q.wave(r, w.chart, fleet)
+				waves[id] = q.wave(a, fleet)
 			}
 			if i == 0 {
 				c.place, _ = waves[id].Index(key)

@@ -37,6 +37,9 @@ type fleet struct {
 	// outside are releases that the policy does not select.
 	outside map[string]bool
 	wants   map[string]string
+	// byValues is true if versions are those of shared values, not of charts.
+	// template is true if the releases have sources of their own that fetch the same chart.
+	byValues, template bool
 	// bad reports whether a release crashes while it is watched.
 	bad func(name, version string) bool
 
@@ -175,18 +178,53 @@ func drop(hr *helmv2.HelmRelease, kinds ...string) {
 func (f *fleet) members(policy.Rollout) ([]Member, Stages) {
 	all := make([]Member, 0, len(f.names))
 	for _, name := range f.names {
-		m := MemberOf(f.queue.Newest(name, f.cache[name]), f.chart(name), f.now)
+		m := MemberOf(f.view(f.queue.Newest(name, f.cache[name])), f.chart(name), f.now)
 		m.DependsOn, m.Outside, m.Starts = f.deps[name], f.outside[name], f.queue.Starts(name)
+		if f.byValues {
+			m.From, m.Values = []string{shared}, f.queue.ValuesOf(name)
+		} else if f.template {
+			m.From = []string{"web of the same repository"}
+		}
 		all = append(all, m)
 	}
 	return all, StagesOf(f.rule.Order, all)
 }
 
-func (f *fleet) chart(name string) Chart {
-	if f.wants[name] == "" {
-		return Chart{}
+// shared is the object that the values of all releases come from, if waves are of values.
+const shared = "ConfigMap/apps/common:values.yaml"
+
+// view returns a HelmRelease as it is if the versions are those of values.
+func (f *fleet) view(hr *helmv2.HelmRelease) *helmv2.HelmRelease {
+	if !f.byValues {
+		return hr
 	}
-	return Chart{Name: "web", Version: f.wants[name]}
+	hr = hr.DeepCopy()
+	for _, s := range hr.Status.History {
+		s.ConfigDigest, s.ChartVersion = s.ChartVersion, "1"
+	}
+	hr.Status.LastAttemptedConfigDigest, hr.Status.LastAttemptedRevision = hr.Status.LastAttemptedRevision, "1"
+	return hr
+}
+
+// asks returns the turns that an upgrade needs.
+func (f *fleet) asks(name string) []Ask {
+	if !f.byValues {
+		return []Ask{{f.rule, f.chart(name)}}
+	}
+	var all []Ask
+	for _, object := range f.queue.Fresh(name, f.objects(name)) {
+		all = append(all, Ask{f.rule, object})
+	}
+	return all
+}
+
+func (f *fleet) objects(name string) []Input { return []Input{{Object: shared, Digest: f.wants[name]}} }
+
+func (f *fleet) chart(name string) Input {
+	if f.wants[name] == "" {
+		return Input{}
+	}
+	return Input{Name: "web", Version: f.wants[name]}
 }
 
 // write changes status on the server. It fails if the cache is behind. The cache follows later.
@@ -270,9 +308,12 @@ func (f *fleet) reconcile(name string) {
 		return
 	}
 	s, want := hr.Status, f.wants[name]
-	last := Chart{}
+	if f.byValues && f.queue.Read(f.view(hr), f.objects(name), want, want, false) {
+		f.wake()
+	}
+	last := Input{}
 	if w := worked(s.History); w != nil {
-		last = Chart{Name: w.ChartName, Version: w.ChartVersion}
+		last = Input{Name: w.ChartName, Version: w.ChartVersion}
 	}
 	baking := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionBaking)
 	tried := s.LastAttemptedRevision
@@ -303,10 +344,10 @@ func (f *fleet) reconcile(name string) {
 		return !apimeta.IsStatusConditionTrue(f.cache[on].Status.Conditions, helmv2.ConditionReady)
 	}):
 		f.waits(name, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady)
-	case !f.outside[name] && !f.queue.Ask(name, f.chart(name), []policy.Rollout{f.rule}, f.members).Free:
+	case !f.outside[name] && !f.queue.Ask(name, f.asks(name), f.members).Free:
 		f.waits(name, metav1.ConditionUnknown, helmv2.ReasonAwaitingRollout)
 	default:
-		if f.halted && tried != want {
+		if tried != want && (f.halted || !f.open(name)) {
 			f.late++
 		}
 		// Others ask before the announcement. Sometimes there is none.
@@ -320,6 +361,22 @@ func (f *fleet) reconcile(name string) {
 			f.upgrade(name, want)
 		})
 	}
+}
+
+// open reports whether all releases of earlier stages have what a release wants, or a later one, as the server has it, unless
+// some of them wait for others.
+func (f *fleet) open(name string) bool {
+	if len(f.deps) > 0 || len(f.rule.Order) == 0 {
+		return true
+	}
+	stage := f.server[name].Labels["stage"]
+	for _, other := range f.names {
+		s := f.server[other]
+		if w := worked(s.Status.History); s.Labels["stage"] < stage && (w == nil || w.ChartVersion < f.wants[name]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *fleet) waits(name string, is metav1.ConditionStatus, reason string) {
@@ -398,6 +455,7 @@ func TestRolloutSimulated(t *testing.T) {
 	}
 	for seed := range uint64(seeds) {
 		f := newFleet(t, seed, v1alpha1.Rollout{MaxConcurrent: 10, MaxFailed: 3})
+		f.byValues = seed%2 == 1
 		const count = 200
 		for i := range count {
 			f.add(fmt.Sprintf("r%03d", i), "1.0.0")
@@ -456,6 +514,52 @@ func TestRolloutSimulated(t *testing.T) {
 	}
 }
 
+// TestStagesOfLateReleases: a stage waits for releases of earlier ones even if their sources fetch the chart
+// later, or if they are reconciled later with new values.
+func TestStagesOfLateReleases(t *testing.T) {
+	t.Parallel()
+	seeds := 60
+	if testing.Short() {
+		seeds = 12
+	}
+	for seed := range uint64(seeds) {
+		f := newFleet(t, seed, v1alpha1.Rollout{Order: []metav1.LabelSelector{
+			{MatchLabels: map[string]string{"stage": "0"}}, {MatchLabels: map[string]string{"stage": "1"}}, {},
+		}})
+		f.byValues, f.template = seed%2 == 1, true
+		for i := range 20 {
+			f.add(fmt.Sprintf("r%02d", i), "1.0.0").Labels = map[string]string{"stage": strconv.Itoa(f.rand.IntN(3))}
+		}
+		// One after the other has the next chart. Some have the one after that before.
+		for _, version := range []string{"2.0.0", "3.0.0"} {
+			for _, name := range f.names {
+				f.after(f.jitter(40*time.Minute), func() {
+					if f.wants[name] < version {
+						f.wants[name] = version
+						f.enqueue(name)
+					}
+				})
+			}
+			for range f.rand.IntN(3) {
+				f.after(f.jitter(time.Hour), f.kill)
+			}
+			f.run(30 * time.Minute)
+		}
+		f.run(24 * time.Hour)
+		for _, name := range f.names {
+			if s := f.server[name].Status; s.History[0].ChartVersion != "3.0.0" || !apimeta.IsStatusConditionTrue(s.Conditions, helmv2.ConditionReady) {
+				t.Errorf("seed %d: %s waits: %+v", seed, name, s.Conditions)
+			}
+		}
+		if f.late > 0 {
+			t.Errorf("seed %d: %d releases have begun too early", seed, f.late)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 // TestNoDeadlock: whatever releases depend on each other, whatever their stages are, and whether they are
 // installed, upgraded, or not selected, all get the chart.
 func TestNoDeadlock(t *testing.T) {
@@ -469,6 +573,7 @@ func TestNoDeadlock(t *testing.T) {
 			{MatchLabels: map[string]string{"stage": "0"}}, {MatchLabels: map[string]string{"stage": "1"}}, {MatchLabels: map[string]string{"stage": "2"}},
 		}})
 		f.rule.MaxConcurrent = int32(f.rand.IntN(4))
+		f.byValues = seed%3 == 1
 		for i := range 4 + f.rand.IntN(20) {
 			version := ""
 			if f.rand.IntN(2) == 0 {
@@ -489,6 +594,9 @@ func TestNoDeadlock(t *testing.T) {
 		f.rand.Shuffle(len(f.names), func(i, j int) { f.names[i], f.names[j] = f.names[j], f.names[i] })
 		for i, name := range f.names {
 			f.wants[name] = []string{"2.0.0", "2.0.0", "3.0.0"}[i%3]
+			if f.byValues {
+				f.wants[name] = "2.0.0"
+			}
 			f.enqueue(name)
 		}
 		for range f.rand.IntN(4) {

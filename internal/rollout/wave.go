@@ -18,7 +18,7 @@ type State string
 
 // The states.
 const (
-	// Waits has not begun.
+	// Waits has not begun. It may not know yet that it will.
 	Waits State = "Waiting"
 	// Runs is installed, upgraded or tested. Bakes is watched after that.
 	Runs  State = "Running"
@@ -27,16 +27,16 @@ const (
 	// repeated yet.
 	Failed State = "Failed"
 	Passed State = "Passed"
-	// Done has the chart.
+	// Done has the chart, or the values.
 	Done State = "Done"
 	// Paused is suspended, or held at a revision.
 	Paused State = "Suspended"
 )
 
-// Wave is the releases that a policy selects and that take the same new chart.
+// Wave is the releases that a policy selects and that take the same new input.
 type Wave struct {
 	Policy policy.Rollout
-	Chart  Chart
+	Input  Input
 	// Stages is the number of stages.
 	Stages int
 	// Places are the releases in the order in which they may start: by stage, namespace and name.
@@ -58,24 +58,27 @@ type Place struct {
 	// Stage is the number of the stage, from 0.
 	Stage int
 	State State
-	// begun is true if it has begun: stages and a halt no longer hold it.
-	begun bool
+	// begun is true if it has begun: stages and a halt no longer hold it. late is true if it does not
+	// know the input yet.
+	begun, late bool
 }
 
-// WaveOf returns the wave of a chart. stages are the stages of members.
-func WaveOf(p policy.Rollout, chart Chart, stages Stages, members []Member) *Wave {
-	key := chart.Key()
-	w := &Wave{Policy: p, Chart: chart, key: key, Stages: stages.Count, MaxFailed: max(int(p.MaxFailed), 1), open: stages.Count}
+// WaveOf returns the wave of an input. stages are the stages of members.
+func WaveOf(p policy.Rollout, input Input, stages Stages, members []Member) *Wave {
+	key := input.Key()
+	w := &Wave{Policy: p, Input: input, key: key, Stages: stages.Count, MaxFailed: max(int(p.MaxFailed), 1), open: stages.Count}
+	from := origins(input, members)
 	for i := range members {
 		m := &members[i]
 		moves := m.moves(key)
-		wants := m.wantsKey == key || m.wantsKey == "" && m.began(key)
+		late := m.expects(key, from)
+		wants := late || m.takes(key) || m.Values == nil && m.wantsKey == "" && m.began(key)
 		if m.Outside || !moves && (!wants || m.Deleted) {
 			continue
 		}
-		place := Place{Member: m, Stage: stages.of[m.Key()], begun: m.began(key) || m.between}
+		place := Place{Member: m, Stage: stages.of[m.Key()], begun: m.began(key) || m.between, late: late}
 		switch failed := m.failed(key, p.Resumed); {
-		case moves && m.bakes && m.hasKey == key:
+		case moves && m.bakes:
 			place.State = Bakes
 		case moves:
 			place.State = Runs
@@ -85,7 +88,7 @@ func WaveOf(p policy.Rollout, chart Chart, stages Stages, members []Member) *Wav
 			place.State = Done
 		case m.Paused:
 			place.State = Paused
-		case m.triedKey == key:
+		case m.tried(key):
 			place.State = Passed
 		default:
 			place.State = Waits
@@ -139,7 +142,7 @@ func (w *Wave) Turn(key string) Turn {
 	i, is := w.index[key]
 	if !is {
 		// Its source has another chart by now. The next reconciliation sees that, too.
-		return Turn{Why: fmt.Sprintf("%s: the release is in no wave of %s yet", w.Policy.Policy, w.Chart)}
+		return Turn{Why: fmt.Sprintf("%s: the release is in no wave of %s yet", w.Policy.Policy, w.Input)}
 	}
 	p := &w.Places[i]
 	full := w.Policy.MaxConcurrent > 0 && w.moving >= int(w.Policy.MaxConcurrent)
@@ -148,11 +151,11 @@ func (w *Wave) Turn(key string) Turn {
 		// It has a place already: its action was cut off, or it is installed anew.
 		return Turn{Free: true}
 	case !p.begun && w.Halted():
-		return Turn{Halted: true, Why: fmt.Sprintf("%s halts %s: %s; %s", w.Policy.Policy, w.Chart, w.halt(), w.place(i, ""))}
+		return Turn{Halted: true, Why: fmt.Sprintf("%s halts %s: %s; %s", w.Policy.Policy, w.Input, w.halt(), w.place(i, ""))}
 	case !p.begun && w.open < p.Stage:
-		return Turn{Why: fmt.Sprintf("%s: %s%s", w.Policy.Policy, w.place(i, fmt.Sprintf(" for %s", w.Chart)), w.obstacle(p.Stage))}
+		return Turn{Why: fmt.Sprintf("%s: %s%s", w.Policy.Policy, w.place(i, fmt.Sprintf(" for %s", w.Input)), w.obstacle(p.Stage))}
 	case full:
-		return Turn{Why: fmt.Sprintf("%s: %s", w.Policy.Policy, w.place(i, fmt.Sprintf(" for %s", w.Chart)))}
+		return Turn{Why: fmt.Sprintf("%s: %s", w.Policy.Policy, w.place(i, fmt.Sprintf(" for %s", w.Input)))}
 	}
 	return Turn{Free: true}
 }
@@ -188,53 +191,91 @@ func (w *Wave) halt() string {
 	return text
 }
 
-// obstacle names a cycle of dependencies in earlier stages, which would never finish.
+// obstacle names what a user may not expect of earlier stages: a cycle of dependencies, which would never
+// finish, and a release that does not know the input yet.
 func (w *Wave) obstacle(stage int) string {
 	var before []*Member
+	late := ""
 	for i := range w.Places {
 		if p := &w.Places[i]; p.Stage < stage && p.State == Waits {
 			before = append(before, p.Member)
+			if p.late && late == "" {
+				late = p.Key()
+			}
 		}
 	}
 	if found := cycle(before); found != "" {
 		return "; an earlier stage cannot finish, because releases depend on each other: " + found
 	}
-	return ""
+	switch {
+	case late == "":
+		return ""
+	case w.Input.Object != "":
+		return fmt.Sprintf("; %s of an earlier stage has not read these values yet", late)
+	}
+	return fmt.Sprintf("; the source of %s, of an earlier stage, does not have this chart yet", late)
 }
 
-// Charts returns the charts of which there are waves among members: those that are wanted, and those
-// of releases that move or have failed with them. Each is named as its first member has it.
-func Charts(members []Member, resumed time.Time) []Chart {
-	found := map[string]Chart{}
-	add := func(c Chart) {
+// origins returns what the input comes from for the members that want it.
+func origins(input Input, members []Member) map[string]bool {
+	if input.Object != "" {
+		return map[string]bool{input.Object: true}
+	}
+	from := map[string]bool{}
+	for i := range members {
+		if m := &members[i]; !m.Outside && m.takes(input.Key()) {
+			for _, f := range m.From {
+				from[f] = true
+			}
+		}
+	}
+	return from
+}
+
+// Inputs returns the inputs of which there are waves among members: those that are wanted, and those of
+// releases that move or have failed with them. Each is named as its first member has it. An object counts
+// if the values of several members come from it.
+func Inputs(members []Member, resumed time.Time) []Input {
+	found := map[string]Input{}
+	add := func(c Input) {
 		if key := c.Key(); key != "" {
 			if _, has := found[key]; !has {
 				found[key] = c
 			}
 		}
 	}
+	users := map[string]int{}
 	for i := range members {
-		if m := &members[i]; !m.Outside {
+		m := &members[i]
+		switch {
+		case m.Outside:
+		case m.Values == nil:
 			add(m.Wants)
+		default:
+			for _, object := range m.From {
+				if users[object]++; users[object] == 2 {
+					add(Input{Object: object})
+				}
+			}
 		}
 	}
 	for i := range members {
 		m := &members[i]
-		if m.Outside {
+		if m.Outside || m.Values != nil {
 			continue
 		}
-		for _, c := range []Chart{m.tried, m.has} {
+		for _, c := range []Input{m.triedChart, m.hasChart} {
 			if m.moves(c.Key()) || m.failed(c.Key(), resumed) || m.wantsKey == "" {
 				add(c)
 			}
 		}
 	}
-	all := make([]Chart, 0, len(found))
+	all := make([]Input, 0, len(found))
 	for _, c := range found {
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b Chart) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version), strings.Compare(a.Digest, b.Digest))
+	slices.SortFunc(all, func(a, b Input) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version), strings.Compare(a.Key(), b.Key()))
 	})
 	return all
 }

@@ -18,8 +18,8 @@ const digest = "sha256:000000000000000000000000000000000000000000000000000000000
 
 var (
 	at    = time.Unix(100_000, 0)
-	old   = Chart{Name: "web", Version: "1.0.0"}
-	fresh = Chart{Digest: digest, Name: "web", Version: "2.0.0"}
+	old   = Input{Name: "web", Version: "1.0.0"}
+	fresh = Input{Digest: digest, Name: "web", Version: "2.0.0"}
 )
 
 // of returns a HelmRelease that has the chart old, was attempted with fresh, and has conditions.
@@ -143,7 +143,7 @@ func TestTurn(t *testing.T) {
 		}
 		return m
 	}
-	runs := func(m *Member) { m.Starts = fresh.Key() }
+	runs := func(m *Member) { m.Starts = []string{fresh.Key()} }
 	done := func(m *Member) { m.hasKey = fresh.Key() }
 	broken := func(m *Member) { m.triedKey, m.broken, m.failedAt, m.cause = fresh.Key(), true, at, "it crashes" }
 	on := func(names ...string) func(*Member) { return func(m *Member) { m.DependsOn = names } }
@@ -159,7 +159,7 @@ func TestTurn(t *testing.T) {
 		"Free":          {one, []Member{member("a", "", done), member("b", "", nil)}, ""},
 		"Full":          {one, []Member{member("a", "", runs), member("b", "", nil)}, "place 2 of 2 for web 2.0.0"},
 		"NoLimit":       {v1alpha1.Rollout{}, []Member{member("a", "", runs), member("b", "", nil)}, ""},
-		"OtherChart":    {one, []Member{member("a", "", func(m *Member) { m.Starts = "other@1"; m.Want(old) }), member("b", "", nil)}, ""},
+		"OtherChart":    {one, []Member{member("a", "", func(m *Member) { m.Starts = []string{"other@1"}; m.Want(old) }), member("b", "", nil)}, ""},
 		"Outside":       {one, []Member{member("a", "", func(m *Member) { runs(m); m.Outside = true }), member("b", "", nil)}, ""},
 		"OneFailed":     {one, []Member{member("a", "", broken), member("b", "", nil)}, ""},
 		"Halted":        {v1alpha1.Rollout{}, []Member{member("a", "", broken), member("b", "", nil)}, "halts web 2.0.0: apps/a failed: it crashes; place 2 of 2"},
@@ -200,7 +200,10 @@ func TestTurn(t *testing.T) {
 // start.
 func TestSeveralPolicies(t *testing.T) {
 	t.Parallel()
-	rollouts := []policy.Rollout{{Policy: "a", Rollout: v1alpha1.Rollout{MaxConcurrent: 2}}, {Policy: "b", Rollout: v1alpha1.Rollout{MaxConcurrent: 1}}}
+	asks := []Ask{
+		{policy.Rollout{Policy: "a", Rollout: v1alpha1.Rollout{MaxConcurrent: 2}}, fresh},
+		{policy.Rollout{Policy: "b", Rollout: v1alpha1.Rollout{MaxConcurrent: 1}}, fresh},
+	}
 	var q Queue
 	names := []string{"apps/x", "apps/y", "apps/z"}
 	fleet := func(of policy.Rollout) ([]Member, Stages) {
@@ -212,7 +215,7 @@ func TestSeveralPolicies(t *testing.T) {
 		}
 		return all, StagesOf(nil, all)
 	}
-	if !q.Ask("apps/x", fresh, rollouts, fleet).Free || q.Ask("apps/y", fresh, rollouts, fleet).Free || !q.Ask("apps/z", fresh, rollouts[:1], fleet).Free {
+	if !q.Ask("apps/x", asks, fleet).Free || q.Ask("apps/y", asks, fleet).Free || !q.Ask("apps/z", asks[:1], fleet).Free {
 		t.Error("the limits of the policies differ")
 	}
 	if next := q.Next(fleet); len(next) != 0 {
@@ -230,17 +233,60 @@ func TestSeveralPolicies(t *testing.T) {
 	}
 }
 
-// TestCharts: the waves of a policy.
-func TestCharts(t *testing.T) {
+// TestInputs: the waves of a policy.
+func TestInputs(t *testing.T) {
 	t.Parallel()
 	wants := MemberOf(of(nil, is(helmv2.ConditionReady, metav1.ConditionTrue, "")), fresh, at)
 	unknown := MemberOf(of(func(s *helmv2.HelmReleaseStatus) {
 		s.LastAttemptedRevision, s.LastAttemptedRevisionDigest = "1.0.0", ""
-	}), Chart{}, at)
-	outside := MemberOf(of(nil), Chart{Name: "other", Version: "1"}, at)
+	}), Input{}, at)
+	outside := MemberOf(of(nil), Input{Name: "other", Version: "1"}, at)
 	outside.Outside = true
-	got := Charts([]Member{wants, unknown, outside}, time.Time{})
-	if len(got) != 2 || got[0] != old || got[1] != fresh || got[1].String() != "web 2.0.0" || (Chart{Name: "web", Digest: digest}).String() != "web sha256:000000000..." {
+	got := Inputs([]Member{wants, unknown, outside}, time.Time{})
+	if len(got) != 2 || got[0] != old || got[1] != fresh || got[1].String() != "web 2.0.0" || (Input{Name: "web", Digest: digest}).String() != "web sha256:000000000..." {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestLate: a release whose source fetches the chart later waits in the wave, and later stages wait for it,
+// unless it has had the chart before, or is suspended.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	release := func(name, stage string, wants Input, edit func(hr *helmv2.HelmRelease)) Member {
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: name, Labels: map[string]string{"stage": stage}}}
+		if edit != nil {
+			edit(hr)
+		}
+		m := MemberOf(hr, wants, at)
+		m.From = []string{"web of a repository"}
+		return m
+	}
+	rule := policy.Rollout{Policy: "p", Rollout: v1alpha1.Rollout{Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"stage": "canary"}}}}}
+	const waits = "p: place 2 of 2 for web 2.0.0, stage 2 of 2"
+	for name, tc := range map[string]struct {
+		wants Input
+		edit  func(hr *helmv2.HelmRelease)
+		from  string
+		why   string
+	}{
+		"Late":     {old, nil, "", waits + "; the source of apps/a, of an earlier stage, does not have this chart yet"},
+		"NotReady": {Input{}, nil, "", waits + "; the source of apps/a, of an earlier stage, does not have this chart yet"},
+		"Wants":    {fresh, nil, "", waits},
+		"Other":    {old, nil, "web of another repository", ""},
+		"Ahead": {Input{Name: "web", Version: "3.0.0"}, func(hr *helmv2.HelmRelease) {
+			hr.Status.History = helmv2.Snapshots{
+				{Version: 2, ChartName: "web", ChartVersion: "3.0.0", Status: helmv2.StatusDeployed},
+				{Version: 1, ChartName: "web", ChartVersion: "2.0.0", OCIDigest: digest, Status: helmv2.StatusSuperseded},
+			}
+		}, "", ""},
+		"Suspended": {old, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true }, "", ""},
+	} {
+		members := []Member{release("a", "canary", tc.wants, tc.edit), release("b", "", fresh, nil)}
+		if tc.from != "" {
+			members[0].From = []string{tc.from}
+		}
+		if turn := WaveOf(rule, fresh, StagesOf(rule.Order, members), members).Turn("apps/b"); turn.Why != tc.why || turn.Free != (tc.why == "") {
+			t.Errorf("%s: %+v", name, turn)
+		}
 	}
 }

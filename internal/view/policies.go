@@ -33,7 +33,7 @@ type Policy struct {
 	Values []string `json:"values,omitempty"`
 	// Windows are the windows in which changes are allowed or denied.
 	Windows []string `json:"windows,omitempty"`
-	// Rollout is how charts spread.
+	// Rollout is how charts or values spread.
 	Rollout []string `json:"rollout,omitempty"`
 	// Operations are the demands on Operations.
 	Operations []string `json:"operations,omitempty"`
@@ -93,6 +93,9 @@ func policyOf(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.ReleasePolicy
 	if r := spec.Rollout; r != nil {
 		if r.MaxConcurrent > 0 {
 			p.Rollout = append(p.Rollout, fmt.Sprintf("%d at a time", r.MaxConcurrent))
+		}
+		if r.By == v1alpha1.RolloutByValues {
+			p.Rollout = append(p.Rollout, "by values")
 		}
 		p.Rollout = append(p.Rollout, fmt.Sprintf("halted by %d failed", max(r.MaxFailed, 1)))
 		if r.BakeTime.Duration > 0 {

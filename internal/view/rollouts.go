@@ -12,13 +12,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/rollout"
 )
 
-// Rollout is one wave: a new chart that spreads over the releases of a policy.
+// Rollout is one wave: a new chart or new values that spread over the releases of a policy.
 type Rollout struct {
 	// Policy is "<kind>/<name>". Namespace is empty for a ClusterReleasePolicy.
 	Policy    string `json:"policy"`
 	Namespace string `json:"namespace,omitempty"`
-	Chart     string `json:"chart"`
-	// Key is the digest of the chart, or its name and version.
+	// Chart names the chart, or what the values come from.
+	Chart string `json:"chart"`
+	// Key is the digest of the chart, or its name and version, or what the values come from.
 	Key string `json:"key"`
 	// Halted is true if no other release may start.
 	Halted bool `json:"halted"`
@@ -54,8 +55,8 @@ func Rollouts(p *policy.Policy, members []rollout.Member) []Rollout {
 	of := policy.Rollout{Policy: p.String(), Namespace: p.Namespace, Rollout: *p.Spec.Rollout, Resumed: p.Resumed}
 	stages := rollout.StagesOf(of.Order, members)
 	var all []Rollout
-	for _, chart := range rollout.Charts(members, of.Resumed) {
-		if w := rollout.WaveOf(of, chart, stages, members); len(w.Places) > 0 {
+	for _, input := range rollout.Inputs(members, of.Resumed) {
+		if w := rollout.WaveOf(of, input, stages, members); len(w.Places) > 0 {
 			all = append(all, rolloutOf(w))
 		}
 	}
@@ -65,7 +66,7 @@ func Rollouts(p *policy.Policy, members []rollout.Member) []Rollout {
 
 func rolloutOf(w *rollout.Wave) Rollout {
 	v := Rollout{
-		Policy: w.Policy.Policy, Namespace: w.Policy.Namespace, Chart: w.Chart.String(), Key: w.Chart.Key(), Halted: w.Halted(),
+		Policy: w.Policy.Policy, Namespace: w.Policy.Namespace, Chart: w.Input.String(), Key: w.Input.Key(), Halted: w.Halted(),
 		MaxConcurrent: int(w.Policy.MaxConcurrent), MaxFailed: w.MaxFailed, Stages: w.Stages,
 		Counts: make(map[rollout.State]int), InFlight: w.Moving(), Releases: make([]RolloutRelease, 0, len(w.Places)),
 	}
@@ -87,7 +88,7 @@ func rolloutOf(w *rollout.Wave) Rollout {
 	return v
 }
 
-// Finished reports whether all releases of the wave have the chart, or are suspended.
+// Finished reports whether all releases of the wave have the chart or values, or are suspended.
 func (r *Rollout) Finished() bool {
 	return r.InFlight == 0 && r.Counts[rollout.Done]+r.Counts[rollout.Paused] == len(r.Releases)
 }

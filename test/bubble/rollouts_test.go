@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -187,4 +188,94 @@ func TestRollout(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRolloutByValues: a new content of a ConfigMap that several releases take values from spreads by stages,
+// though each release sees it at its own time. A bad one stays in the first stage, over restarts too, and
+// other changes of values do not wait for it. The next content mends it.
+func TestRolloutByValues(t *testing.T) {
+	inBubble(t, func(w *world) {
+		stop := w.start()
+		w.publish("app", "1.0.0", w.note("1.0.0"))
+		common := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "common"}, Data: map[string]string{"values.yaml": "message: first"}}
+		w.create(common)
+		canary := map[string]bool{"r4": true, "r5": true}
+		for i := range 6 {
+			w.release(fmt.Sprintf("r%d", i), "", member, func(hr *helmv2.HelmRelease) {
+				hr.Spec.Values = nil
+				hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: helmv2.KindConfigMap, Name: common.Name}}
+				hr.Labels = map[string]string{"stage": "production"}
+				if canary[hr.Name] {
+					hr.Labels["stage"] = "canary"
+				}
+			})
+		}
+		own := w.release("own", "one", member)
+		time.Sleep(time.Minute)
+		w.policy("fleet", v1alpha1.ReleasePolicySpec{Rollout: &v1alpha1.Rollout{
+			By: v1alpha1.RolloutByValues, MaxConcurrent: 2, BakeTime: metav1.Duration{Duration: bakeTime},
+			BakeExprs: []v1alpha1.BakeExpr{{APIVersion: "v1", Kind: "ConfigMap", Failed: "data.message == 'bad'"}},
+			Order:     []metav1.LabelSelector{{MatchLabels: map[string]string{"stage": "canary"}}, {}},
+		}})
+		time.Sleep(time.Minute)
+		have := func(name string) string {
+			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+			w.read(hr)
+			return condition(hr, helmv2.ConditionReady).Reason + " " + w.message(name)
+		}
+		// pass lets time pass, and restarts the controller halfway.
+		pass := func(span time.Duration, allowed func() bool, message string) {
+			t.Helper()
+			for i := range 2 {
+				for end := time.Now().Add(span / 2); time.Now().Before(end); time.Sleep(20 * time.Second) {
+					w.settle()
+					for i := range 4 {
+						if name := fmt.Sprintf("r%d", i); w.message(name) == message && !allowed() {
+							t.Errorf("%s has %q before the canaries", name, message)
+						}
+					}
+				}
+				if i == 0 {
+					stop()
+					stop = w.start()
+				}
+			}
+		}
+		content := func(message string) {
+			edit(w, common, func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"values.yaml": "message: " + message} })
+		}
+		worked := func(message string) func() bool {
+			return func() bool {
+				return strings.HasSuffix(have("r4"), "UpgradeSucceeded "+message) && strings.HasSuffix(have("r5"), "UpgradeSucceeded "+message)
+			}
+		}
+		content("second")
+		pass(3*time.Hour, worked("second"), "second")
+		for i := range 6 {
+			if got := have(fmt.Sprintf("r%d", i)); got != "UpgradeSucceeded second" {
+				t.Errorf("r%d: %s", i, got)
+			}
+		}
+		content("bad")
+		pass(3*time.Hour, func() bool { return false }, "bad")
+		for i := range 6 {
+			name := fmt.Sprintf("r%d", i)
+			got := have(name)
+			if !canary[name] && got != "AwaitingRollout second" || canary[name] && got != "RollbackSucceeded second" && got != "AwaitingRollout second" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		w.says(own, "two")
+		time.Sleep(10 * time.Minute)
+		if got := have("own"); got != "UpgradeSucceeded two" {
+			t.Errorf("own: %s", got)
+		}
+		content("third")
+		pass(3*time.Hour, worked("third"), "third")
+		for i := range 6 {
+			if got := have(fmt.Sprintf("r%d", i)); got != "UpgradeSucceeded third" {
+				t.Errorf("r%d: %s", i, got)
+			}
+		}
+	})
 }

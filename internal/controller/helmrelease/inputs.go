@@ -78,6 +78,9 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 		demands.Refusal = rec.want.Demands.Refusal
 	}
 	rec.want.Demands = demands
+	if demands.ByValues() && rec.want.Contents != nil {
+		rec.want.ValuesFrom = rec.want.Contents()
+	}
 	return rec, err
 }
 

@@ -113,7 +113,7 @@ func (o *observation) read(in release.Input, fact release.Fact) (release.Input, 
 	case release.FactPlan:
 		o.rec.plan, have.Plan, err = o.plans.Find(o.ctx, o.planQuery(o.with(in), release.PlannedAction(in)))
 	case release.FactTurn:
-		have.Turn, err = o.rollouts.Turn(o.ctx, o.rec.hr, in.Desired)
+		have.Turn, err = o.rollouts.Turn(o.ctx, o.rec.hr, in)
 	}
 	return in, err
 }

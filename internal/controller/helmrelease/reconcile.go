@@ -98,11 +98,13 @@ func (r *Reconciler) advance(ctx context.Context, rec reconciliation) (ctrl.Resu
 		return r.block(ctx, rec, err)
 	}
 	if left := release.CachedFor(rec.in); left > 0 {
+		r.rollouts.Read(rec.hr, rec.in, true)
 		return r.publisher.skip(rec, left), nil
 	}
 	if rec, err = r.observer.observe(ctx, rec); err != nil {
 		return r.block(ctx, rec, err)
 	}
+	r.rollouts.Read(rec.hr, rec.in, false)
 	rec.decision = release.Decide(rec.in)
 	if compute, is := rec.decision.Action.(release.ComputePlan); is {
 		if rec, err = r.computePlan(ctx, rec, compute); err != nil {

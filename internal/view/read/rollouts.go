@@ -55,15 +55,18 @@ func (r *Reader) Rollouts(ctx context.Context, namespace string, keep func(*poli
 	if err != nil {
 		return nil, unread, err
 	}
-	charts, unreadCharts := r.charts(ctx, releases)
+	sources, unreadSources := r.sources(ctx, releases)
 	labels, unreadLabels := r.namespaceLabels(ctx, found)
-	unread = append(append(unread, unreadCharts...), unreadLabels...)
+	unread = append(append(unread, unreadSources...), unreadLabels...)
 	for i := range found {
 		members := make([]rollout.Member, 0, len(releases.Items))
 		for j := range releases.Items {
 			hr := &releases.Items[j]
 			kind, key := inputs.SourceOf(hr)
-			m := inputs.Member(hr, charts[kind+"/"+key.String()], r.Now())
+			m := inputs.Member(hr, sources[kind+"/"+key.String()], r.Now())
+			if found[i].Spec.Rollout.By == v1alpha1.RolloutByValues {
+				m.AssumeValues(inputs.ValuesObjects(hr))
+			}
 			m.Outside = !found[i].Selects(policy.Release{Namespace: hr.Namespace, Labels: hr.Labels, NamespaceLabels: labels[hr.Namespace]})
 			members = append(members, m)
 		}
@@ -72,9 +75,9 @@ func (r *Reader) Rollouts(ctx context.Context, namespace string, keep func(*poli
 	return all, unread, nil
 }
 
-// charts returns the charts of the sources of releases, by kind and name.
-func (r *Reader) charts(ctx context.Context, releases *helmv2.HelmReleaseList) (charts map[string]rollout.Chart, unread []string) {
-	charts = map[string]rollout.Chart{}
+// sources returns the sources of releases, by kind and name.
+func (r *Reader) sources(ctx context.Context, releases *helmv2.HelmReleaseList) (sources map[string]client.Object, unread []string) {
+	sources = map[string]client.Object{}
 	kinds := map[string]bool{}
 	for i := range releases.Items {
 		kind, _ := inputs.SourceOf(&releases.Items[i])
@@ -91,7 +94,7 @@ func (r *Reader) charts(ctx context.Context, releases *helmv2.HelmReleaseList) (
 		if err == nil {
 			err = apimeta.EachListItem(kind.list, func(o runtime.Object) error {
 				if source, is := o.(client.Object); is {
-					charts[kind.name+"/"+client.ObjectKeyFromObject(source).String()], _ = inputs.ChartOf(source)
+					sources[kind.name+"/"+client.ObjectKeyFromObject(source).String()] = source
 				}
 				return nil
 			})
@@ -100,7 +103,7 @@ func (r *Reader) charts(ctx context.Context, releases *helmv2.HelmReleaseList) (
 			unread = append(unread, fmt.Sprintf("Charts that releases do not have yet are left out: %s", err))
 		}
 	}
-	return charts, unread
+	return sources, unread
 }
 
 // namespaceLabels returns the labels of namespaces, if policies select by them.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/policy"
@@ -55,7 +56,7 @@ func (t *Tracker) read(ctx context.Context, failed *error) rollout.Fleet {
 		for i := range f.members {
 			m := &f.members[i]
 			m.Starts = t.queue.Starts(m.Key())
-			if asked := t.queue.Asked(m.Key()); asked != (rollout.Chart{}) {
+			if asked := t.queue.Asked(m.Key()); asked != (rollout.Input{}) {
 				m.Want(asked)
 			}
 		}
@@ -73,9 +74,9 @@ func (t *Tracker) list(ctx context.Context, of policy.Rollout) (*fleet, error) {
 		members: make([]rollout.Member, 0, len(all.Items)), index: make(map[string]int, len(all.Items)),
 		read: t.options.Now(), dirty: map[types.NamespacedName]struct{}{},
 	}
-	charts := map[string]rollout.Chart{}
+	sources := map[string]client.Object{}
 	for i := range all.Items {
-		m := t.member(ctx, of, &all.Items[i], charts)
+		m := t.member(ctx, of, &all.Items[i], sources)
 		f.index[m.Key()] = len(f.members)
 		f.members = append(f.members, m)
 	}
@@ -117,35 +118,37 @@ func sameLabels(a, b map[string]string) bool {
 	return true
 }
 
-// member returns a HelmRelease as a member of a policy. charts has the charts of sources that were read.
-func (t *Tracker) member(ctx context.Context, of policy.Rollout, cached *helmv2.HelmRelease, charts map[string]rollout.Chart) rollout.Member {
+// member returns a HelmRelease as a member of a policy. sources has sources that were read.
+func (t *Tracker) member(ctx context.Context, of policy.Rollout, cached *helmv2.HelmRelease, sources map[string]client.Object) rollout.Member {
 	hr := t.queue.Newest(client.ObjectKeyFromObject(cached).String(), cached)
-	m := inputs.Member(hr, t.chart(ctx, cached, charts), t.options.Now())
+	m := inputs.Member(hr, t.source(ctx, cached, sources), t.options.Now())
+	if of.By == v1alpha1.RolloutByValues {
+		m.From, m.Values = inputs.ValuesObjects(hr), t.queue.ValuesOf(m.Key())
+	}
 	m.Outside = !t.options.Policies.Selects(ctx, of, cached)
 	return m
 }
 
-// chart returns the chart that the source of a HelmRelease has; zero if that is not known.
-func (t *Tracker) chart(ctx context.Context, hr *helmv2.HelmRelease, charts map[string]rollout.Chart) rollout.Chart {
+// source returns the source of a HelmRelease; nil if it is not known.
+func (t *Tracker) source(ctx context.Context, hr *helmv2.HelmRelease, sources map[string]client.Object) client.Object {
 	kind, key := inputs.SourceOf(hr)
 	row, known := inputs.SourceKindOf(kind)
 	if !known || row.Gated {
 		// There may be no cache of the kind.
-		return rollout.Chart{}
+		return nil
 	}
 	id := kind + "/" + key.String()
-	if c, has := charts[id]; has {
-		return c
+	if obj, has := sources[id]; has {
+		return obj
 	}
 	obj := row.New()
-	var c rollout.Chart
-	if t.options.Cached.Get(ctx, key, obj, client.UnsafeDisableDeepCopy) == nil {
-		c, _ = inputs.ChartOf(obj)
+	if t.options.Cached.Get(ctx, key, obj, client.UnsafeDisableDeepCopy) != nil {
+		obj = nil
 	}
-	if charts != nil {
-		charts[id] = c
+	if sources != nil {
+		sources[id] = obj
 	}
-	return c
+	return obj
 }
 
 func keyOf(text string) types.NamespacedName {

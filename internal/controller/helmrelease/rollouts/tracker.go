@@ -4,6 +4,7 @@
 package rollouts
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -44,7 +46,7 @@ type Options struct {
 
 // policies reads policies.
 type policies interface {
-	// HasRollouts reports whether any policy limits how charts spread.
+	// HasRollouts reports whether any policy limits how charts or values spread.
 	HasRollouts() bool
 	// Selects reports whether a policy selects a HelmRelease, or may.
 	Selects(ctx context.Context, of policy.Rollout, hr *helmv2.HelmRelease) bool
@@ -77,25 +79,71 @@ func (t *Tracker) End(key types.NamespacedName, waited bool) {
 	}
 }
 
-// Turn reports whether a release may start an action that takes a chart. If it may, it has its turn
-// until the end of the reconciliation.
-func (t *Tracker) Turn(ctx context.Context, hr *helmv2.HelmRelease, want release.Desired) (*release.Turn, error) {
-	chart := rollout.Chart{Digest: want.Chart.OCIDigest, Name: want.Chart.Name, Version: want.Chart.Version}
-	if t == nil || chart.Key() == "" {
+// Turn reports whether a release may start its next action, if that takes a new chart or new values. If it
+// may, it has its turn until the end of the reconciliation.
+func (t *Tracker) Turn(ctx context.Context, hr *helmv2.HelmRelease, in release.Input) (*release.Turn, error) {
+	if t == nil {
 		return &release.Turn{Free: true}, nil
 	}
 	t.used.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := client.ObjectKeyFromObject(hr).String()
+	asks := t.asks(key, in)
+	if len(asks) == 0 {
+		return &release.Turn{Free: true}, nil
+	}
 	var failed error
-	turn := t.queue.Ask(key, chart, want.Demands.Rollouts, t.read(ctx, &failed))
+	turn := t.queue.Ask(key, asks, t.read(ctx, &failed))
 	if failed != nil {
 		t.queue.Begin(key)
 		t.queue.End(key, false)
 		return nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, failed, "Could not read the releases of a rollout")
 	}
 	return &release.Turn{Free: turn.Free, Why: turn.Why}, nil
+}
+
+// asks returns the turns that the next action of a release needs.
+func (t *Tracker) asks(key string, in release.Input) []rollout.Ask {
+	c := in.Desired.Chart
+	chart := rollout.Input{Digest: c.OCIDigest, Name: c.Name, Version: c.Version}
+	var asks []rollout.Ask
+	for _, r := range release.Rollouts(in) {
+		switch {
+		case r.By == v1alpha1.RolloutByValues:
+			for _, object := range t.queue.Fresh(key, objectsOf(in)) {
+				asks = append(asks, rollout.Ask{Policy: r, Input: object})
+			}
+		case chart.Key() != "":
+			asks = append(asks, rollout.Ask{Policy: r, Input: chart})
+		}
+	}
+	return asks
+}
+
+func objectsOf(in release.Input) []rollout.Input {
+	objects := make([]rollout.Input, len(in.Desired.ValuesFrom))
+	for i, c := range in.Desired.ValuesFrom {
+		objects[i] = rollout.Input{Object: c.Object, Digest: c.Digest}
+	}
+	return objects
+}
+
+// Read records what the values of a release come from, if a policy limits how values spread. synced is true
+// if the release was found in sync with them.
+func (t *Tracker) Read(hr *helmv2.HelmRelease, in release.Input, synced bool) {
+	if len(in.Desired.ValuesFrom) == 0 || t.isIdle() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stored := cmp.Or(in.Observed.PreservedDigest, in.Desired.ConfigDigest)
+	if t.queue.Read(hr, objectsOf(in), in.Desired.ConfigDigest, stored, synced) {
+		t.touch(client.ObjectKeyFromObject(hr))
+		if t.queue.Waiting() {
+			t.notify()
+		}
+	}
 }
 
 // isIdle reports whether nothing must be tracked: no policy has a rollout.

@@ -83,9 +83,10 @@ func (s *stub) ask(t *testing.T, name string, announce bool) string {
 	hr := s.get(t, name)
 	key := client.ObjectKeyFromObject(hr)
 	defer s.End(key, s.Begin(key))
-	want := release.Desired{Chart: release.Chart{Name: "web", Version: "2.0.0"}}
-	want.Demands.Rollouts = []policy.Rollout{{Policy: "ReleasePolicy/fleet", Namespace: "apps", Rollout: v1alpha1.Rollout{MaxConcurrent: 1, MaxFailed: 1}}}
-	turn, err := s.Turn(t.Context(), hr, want)
+	var in release.Input
+	in.Desired.Chart = release.Chart{Name: "web", Version: "2.0.0"}
+	in.Desired.Demands.Rollouts = []policy.Rollout{{Policy: "ReleasePolicy/fleet", Namespace: "apps", Rollout: v1alpha1.Rollout{MaxConcurrent: 1, MaxFailed: 1}}}
+	turn, err := s.Turn(t.Context(), hr, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,5 +219,78 @@ func TestManyWait(t *testing.T) {
 	s.Received(hr, false)
 	if next := s.next(t.Context()); len(next) != 1 || next[0].Name != "r00" {
 		t.Errorf("%v are enqueued", next)
+	}
+}
+
+// TestValues: a release waits for one of an earlier stage whose values come from the same object, until that
+// one has been reconciled with its content, and was found in sync.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	s := newStub(t, "a", "b", "c")
+	for _, name := range []string{"a", "b"} {
+		hr := s.get(t, name)
+		hr.Labels = map[string]string{"stage": map[string]string{"a": "production", "b": "canary"}[name]}
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: helmv2.KindConfigMap, Name: "common"}}
+		if err := s.client.Update(t.Context(), hr); err != nil {
+			t.Fatal(err)
+		}
+		hr.Status.History = helmv2.Snapshots{{Version: 1, ChartName: "web", ChartVersion: "2.0.0", ConfigDigest: "sha256:1", Status: helmv2.StatusDeployed}}
+		if err := s.client.Status().Update(t.Context(), hr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fleet := policy.Rollout{Policy: "ReleasePolicy/fleet", Namespace: "apps", Rollout: v1alpha1.Rollout{
+		By: v1alpha1.RolloutByValues, Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"stage": "canary"}}},
+	}}
+	reconcile := func(name, content, config string, synced bool) string {
+		t.Helper()
+		hr := s.get(t, name)
+		key := client.ObjectKeyFromObject(hr)
+		defer s.End(key, s.Begin(key))
+		var in release.Input
+		in.Desired.Chart, in.Desired.ConfigDigest = release.Chart{Name: "web", Version: "2.0.0"}, config
+		in.Desired.ValuesFrom = []release.ValuesContent{{Object: "ConfigMap/apps/common:values.yaml", Digest: content}}
+		in.Desired.Demands.Rollouts = []policy.Rollout{fleet}
+		s.Read(hr, in, synced)
+		if synced {
+			return ""
+		}
+		turn, err := s.Turn(t.Context(), hr, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn.Why
+	}
+	const waits = "ReleasePolicy/fleet: place 2 of 2 for values of ConfigMap/apps/common:values.yaml, stage 2 of 2"
+	if why := reconcile("a", "2", "sha256:2", false); why != waits+"; apps/b of an earlier stage has not read these values yet" {
+		t.Errorf("%q", why)
+	}
+	if why := reconcile("b", "2", "sha256:2", false); why != "" {
+		t.Errorf("the canary waits: %q", why)
+	}
+	if why := reconcile("a", "2", "sha256:2", false); why != waits {
+		t.Errorf("%q", why)
+	}
+	// The content leaves the values of the canary as they are.
+	<-s.changed
+	reconcile("b", "2", "sha256:1", true)
+	if next := s.next(t.Context()); len(s.changed) != 1 || len(next) != 1 || next[0].Name != "a" {
+		t.Errorf("%v are enqueued", next)
+	}
+	if why := reconcile("a", "2", "sha256:2", false); why != "" {
+		t.Errorf("%q", why)
+	}
+	// It has the content: a change of its own values is its own.
+	reconcile("b", "2", "sha256:1", true)
+	fleet.MaxConcurrent = 1
+	hr := s.get(t, "a")
+	announced(hr)
+	hr.Status.LastAttemptedConfigDigest = "sha256:2"
+	s.Wrote(s.get(t, "a"), hr)
+	if why := reconcile("b", "2", "sha256:own", false); why != "" {
+		t.Errorf("%q", why)
+	}
+	if why := reconcile("b", "3", "sha256:3", false); why != "" {
+		t.Errorf("the other wave has no release in flight: %q", why)
 	}
 }
