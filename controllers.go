@@ -45,6 +45,9 @@ type controllerOptions struct {
 	Sender *events.Sender
 	// Workers parse and render charts.
 	Workers worker.Caller
+	// Charts has the artifacts, and Archives reads the archives of HelmCharts; nil without their gate.
+	Charts   *chart.Store
+	Archives *archive.Reader
 	// Clusters are the connections to the clusters of releases.
 	Clusters *cluster.Connections
 	// Operations is true while the controller of Operations runs.
@@ -53,13 +56,6 @@ type controllerOptions struct {
 
 // addControllers adds both controllers and their parts to the manager.
 func addControllers(mgr ctrl.Manager, o controllerOptions) error {
-	download := artifactClient(o.Options)
-	var archives *archive.Reader
-	if o.Gates.HelmChartAPI {
-		archives = newArchives(mgr.GetAPIReader(), o)
-		download.Transport = &archive.Transport{Base: download.Transport, Reader: archives}
-	}
-	charts := newCharts(download, o)
 	index, err := storage.NewIndex(mgr.GetConfig(), o.watchedNamespace())
 	if err != nil {
 		return err
@@ -72,8 +68,8 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		return err
 	}
 	_, err = setup.Add(mgr, controller.Options{
-		Inputs:                newResolver(mgr, charts, o),
-		Helm:                  helm.NewRunner(charts, o.Workers, index, key, time.Now),
+		Inputs:                inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), o.Charts).WithSettings(o.settings()),
+		Helm:                  helm.NewRunner(o.Charts, o.Workers, index, key, time.Now),
 		Indexed:               index.Synced(),
 		KeyDecided:            keySource.Decided(),
 		Clusters:              o.Clusters,
@@ -100,7 +96,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 		ClusterID:               o.ClusterID,
 		Observe:                 observeAs(o.Options),
 		HelmCharts: controller.HelmCharts{
-			Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s, Archives: archives,
+			Enabled: o.Gates.HelmChartAPI, ReinstallAsK3s: o.HelmChartReinstall == options.ReinstallAsK3s, Archives: o.Archives,
 		},
 		OperationsServed: func() { o.Operations.Store(true) },
 	})
@@ -131,8 +127,13 @@ func (o controllerOptions) defaults() helmv2.Defaults {
 	return helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
 }
 
-// newCharts returns the store of charts, whose size is a metric.
-func newCharts(download *http.Client, o controllerOptions) *chart.Store {
+// withCharts returns o with the store of charts, whose size is a metric.
+func (o controllerOptions) withCharts(live client.Reader) controllerOptions {
+	download := artifactClient(o.Options)
+	if o.Gates.HelmChartAPI {
+		o.Archives = newArchives(live, o)
+		download.Transport = &archive.Transport{Base: download.Transport, Reader: o.Archives}
+	}
 	charts := chart.NewStore(chart.Options{
 		Client: download, Workers: o.Workers, MaxBytes: o.ArtifactMaxBytes,
 		CacheBytes: o.ArtifactCacheBytes, NoCache: o.ArtifactCacheBytes == 0,
@@ -144,7 +145,8 @@ func newCharts(download *http.Client, o controllerOptions) *chart.Store {
 			metrics.Cache{Name: "chart_identities", Entries: s.Identities, Bytes: -1},
 			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes})
 	})
-	return charts
+	o.Charts = charts
+	return o
 }
 
 // artifactClient returns the client that downloads charts.
@@ -168,9 +170,9 @@ func newArchives(live client.Reader, o controllerOptions) *archive.Reader {
 	}
 }
 
-// newResolver returns the resolver of sources, values and dependencies.
-func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *inputs.Resolver {
-	return inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(inputs.Settings{
+// settings returns the settings of resolvers of sources, values and dependencies.
+func (o controllerOptions) settings() inputs.Settings {
+	return inputs.Settings{
 		Defaults:             o.defaults(),
 		NoCrossNamespaceRefs: o.ACL.NoCrossNamespaceRefs,
 		ExternalArtifacts:    o.Gates.ExternalArtifact,
@@ -180,7 +182,7 @@ func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *in
 		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
 		DependencyRetry:      o.RequeueDependency,
 		RefuseDenials:        o.DryRunDenials == string(v1alpha1.DryRunDenialsRefuse),
-	})
+	}
 }
 
 // newConnections returns the connections to the clusters of releases. Only the leader writes

@@ -87,6 +87,7 @@ func run() error {
 	defer workers.Close()
 	parts := controllerOptions{Options: o, Config: config, Election: election, Metrics: m, Sender: sender, Workers: workers, Operations: &atomic.Bool{}}
 	parts.Clusters = newConnections(parts)
+	parts = parts.withCharts(mgr.GetAPIReader())
 	if err := errors.Join(addControllers(mgr, parts), addPage(mgr, parts)); err != nil {
 		return err
 	}

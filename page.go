@@ -46,7 +46,7 @@ func addPage(mgr ctrl.Manager, o controllerOptions) error {
 		User: users.User, Now: time.Now, Shard: o.WatchLabels, Secure: o.UI.CertFile != "", Enter: limits.Enter, Health: health(mgr, o),
 		Live: live.New(mgr.GetCache(), liveKinds(), time.Now),
 		Source: &access.Source{
-			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, KeepsOperations: o.Operations.Load,
+			Rights: access.NewRights(reviews, time.Now), Kept: mgr.GetClient(), Live: reviews, Charts: o.Charts, Settings: o.settings(), KeepsOperations: o.Operations.Load,
 			As:      access.AsRelease(finder.Peek, mgr.GetScheme()),
 			Compare: access.CompareAsRelease(finder.Peek, mgr.GetScheme(), o.OverrideManagers, time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, mgr.GetScheme()), Scheme: mgr.GetScheme(), Now: time.Now,
 			Log: log,

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -321,16 +322,23 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	if dryRun, err = client.New(config, options); err != nil {
 		return nil, nil, err
 	}
+	downloads, pool, stop := d.downloads(c, config, archive)
+	d.differ = diff.New(diff.Options{Charts: downloads, Workers: pool, Settings: diff.Defaults(), OverrideManagers: d.override, Now: d.Now})
+	return dryRun, stop, nil
+}
+
+// downloads returns a store that downloads artifacts with the rights of the user, and the worker that reads
+// them. An archive, if given, takes the place of an artifact.
+func (s *Session) downloads(c client.Client, config *rest.Config, archive diff.Archive) (store *chart.Store, pool *worker.Pool, stop func()) {
 	const rest = 32 << 20
-	pool := worker.New(worker.Options{Size: 1, MaxRequest: chart.DefaultArtifactBytes + rest, TimeZone: d.Env("TZ"), Now: d.Now})
+	pool = worker.New(worker.Options{Size: 1, MaxRequest: chart.DefaultArtifactBytes + rest, TimeZone: s.Env("TZ"), Now: s.Now})
 	tunnel := &portForwardTransport{Config: config, Client: c, Base: http.DefaultTransport}
 	isService := func(host string) bool { _, is := serviceOf(host); return is }
 	transport := diff.Archives(tunnel, isService, c)
 	if archive != nil {
 		transport = archive.Before(transport)
 	}
-	d.differ = diff.New(diff.Options{Charts: diff.Store(transport, pool), Workers: pool, Settings: diff.Defaults(), OverrideManagers: d.override, Now: d.Now})
-	return dryRun, func() { tunnel.Close(); pool.Close() }, nil
+	return diff.Store(transport, pool), pool, func() { tunnel.Close(); pool.Close() }
 }
 
 // given returns the HelmReleases of the file.

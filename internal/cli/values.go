@@ -11,6 +11,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
+	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 func valuesCommand(s *Session) *cobra.Command {
@@ -29,10 +31,29 @@ func valuesCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&provenance, "provenance", false, "List each key with the object that sets it.")
 	return s.showReleaseCommand(cmd, func(ctx context.Context, c *connection, hr *helmv2.HelmRelease, _ []string) error {
 		s.noteOwner(hr)
+		stop, err := s.readFiles(c, hr)
+		if err != nil {
+			return err
+		}
+		defer stop()
 		v, err := c.reader.Values(ctx, hr)
 		if err != nil {
 			return err
 		}
 		return s.print(v, func(w io.Writer, style text.Style) error { return text.Values(w, v, provenance, style) })
 	})
+}
+
+// readFiles lets the values of a release have files of sources, if they come from some.
+func (s *Session) readFiles(c *connection, hr *helmv2.HelmRelease) (stop func(), err error) {
+	if s.client != nil || !inputs.HasFiles(hr) {
+		return func() {}, nil
+	}
+	config, err := s.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	downloads, _, stop := s.downloads(c, config, nil)
+	c.reader.Resolver = inputs.NewResolver(c, c, downloads).WithSettings(diff.Defaults()).WithDownloads(c)
+	return stop, nil
 }

@@ -135,8 +135,12 @@ func (r *Resolver) fileReferences(ctx context.Context, hr *helmv2.HelmRelease, r
 	ref.revision = src.revision
 	pattern := ref.GetValuesKey()
 	patterns := append([]string{pattern}, r.patterns(ctx, ref.Kind, key)...)
-	waiter := fmt.Sprintf("%s/%s/%s", waiterKey(hr), ref.Kind, key)
-	found, err := r.charts.Select(ctx, src.artifact, patterns, waiter)
+	var found chart.Files
+	if r.waits {
+		found, err = r.charts.LoadFiles(ctx, src.artifact, patterns)
+	} else {
+		found, err = r.charts.Select(ctx, src.artifact, patterns, fmt.Sprintf("%s/%s/%s", waiterKey(hr), ref.Kind, key))
+	}
 	switch {
 	case err != nil:
 		return nil, filesBlocked(err)
@@ -190,7 +194,7 @@ var errNoFile = errors.New("the artifact has no such file")
 func (r *Resolver) fileSource(ctx context.Context, kind string, key types.NamespacedName) (client.Object, error) {
 	row, _ := SourceKindOf(kind)
 	obj, reader := row.New(), r.files
-	if r.settings.DirectSources {
+	if r.settings.DirectSources && !r.waits {
 		reader = r.live
 	}
 	return obj, reader.Get(ctx, key, obj)

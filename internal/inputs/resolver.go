@@ -49,9 +49,11 @@ type Resolver struct {
 	// checkouts replace sources of values.
 	checkouts Checkouts
 	objects   Objects
-	admit     Admission
-	admitted  ValuesAdmission
-	settings  Settings
+	// waits is true if downloads of values are waited for.
+	waits    bool
+	admit    Admission
+	admitted ValuesAdmission
+	settings Settings
 }
 
 // Admission decides whether the chart of a source may be used: the object that provides it, or the
@@ -89,6 +91,14 @@ func (r *Resolver) WithSettings(settings Settings) *Resolver {
 func (r *Resolver) WithFiles(files client.Reader, patterns func(ctx context.Context, kind string, key types.NamespacedName) []string) *Resolver {
 	with := *r
 	with.files, with.patterns = files, patterns
+	return &with
+}
+
+// WithDownloads returns a copy of r that reads sources of values through files, and waits for their
+// artifacts until ctx ends. It is for readers that need the values of one release now.
+func (r *Resolver) WithDownloads(files client.Reader) *Resolver {
+	with := *r
+	with.files, with.waits = files, true
 	return &with
 }
 

@@ -35,9 +35,13 @@ func ValuesFrom(hr *helmv2.HelmRelease, kind string) []types.NamespacedName {
 }
 
 // Values returns the values of a HelmRelease without the defaults of its chart, their layers, and the
-// texts in them that come from Secrets. The other fields of the result are zero.
+// texts in them that come from Secrets. The other fields of the result are zero. Sources that settings
+// reject are errors, as they are of Resolve.
 func (r *Resolver) Values(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
 	var want Want
+	if err := r.checkFiles(hr); err != nil {
+		return want, err
+	}
 	err := r.values(ctx, hr, &want)
 	return want, err
 }

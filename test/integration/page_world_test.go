@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/page"
@@ -116,6 +117,7 @@ func (w *world) servePages() *pages {
 	source := &access.Source{
 		Rights: access.NewRights(reviews, time.Now), Kept: suite.client, Live: suite.client, As: access.AsRelease(finder.Peek, controller.Scheme()),
 		Compare: access.CompareAsRelease(finder.Peek, controller.Scheme(), nil, time.Now), Readiness: access.ReadinessAsRelease(finder.Peek, controller.Scheme()),
+		Charts: chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}),
 		Scheme: controller.Scheme(), Now: time.Now, KeepsOperations: func() bool { return true },
 	}
 	informers, err := cache.New(suite.config, cache.Options{Scheme: controller.Scheme()})

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/opencontainers/go-digest"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,6 +119,8 @@ func TestValuesFromFiles(t *testing.T) {
 	w.untilRevision(hr, first+1)
 	w.wantData("files", "c", "none")
 
+	w.expectPlugin(w.kubeconfig(), 0, "values files --provenance", "GitRepository/config envs/prod/b.yaml:1   GitRepository/config envs/prod/a.yaml:1")
+
 	// Commits in both repositories.
 	files["envs/prod/b.yaml"] = "message: d\n"
 	w.commit("config", "5", files)
@@ -138,6 +142,35 @@ func TestValuesFromFiles(t *testing.T) {
 	w.untilReady(hr)
 	if got := newest(hr); got != first+2 {
 		t.Errorf("revision %d, want %d", got, first+2)
+	}
+}
+
+// TestPageOfFiles: the page of a release shows values of files to users who may get the source, read with the
+// identity of the controller, and the others why they are missing.
+func TestPageOfFiles(t *testing.T) {
+	skipWithoutFiles(t)
+	t.Parallel()
+	w := newWorld(t)
+	p := w.servePages()
+	secrets := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}
+	guests := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: w.namespace + "-guest"}
+	p.bind("contents", secrets, guests)
+	p.untilAllowed(guests.Name, secrets)
+	sources := rbacv1.PolicyRule{APIGroups: []string{sourcev1.GroupVersion.Group}, Resources: []string{"gitrepositories"}, Verbs: []string{"get"}}
+	p.bind("sources", sources, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: editor})
+	p.untilAllowed("system:serviceaccount:"+w.namespace+":"+editor, sources)
+	w.publish("files", "1.0.0", configMapChart(t, "1.0.0"))
+	w.commit("config", "1", map[string]string{"web.yaml": "message: of a file\n"})
+	hr := w.release("files", nil, from(fromGit("config", "web.yaml")))
+	w.untilReady(hr)
+	for visitor, wants := range map[string]struct{ has, lacks string }{
+		editor: {"web.yaml:1", "files of sources"},
+		guest:  {"you need the right to get gitrepositories.source.toolkit.fluxcd.io in namespace " + w.namespace, "web.yaml:1"},
+	} {
+		answer, body := p.fetch(visitor, http.MethodGet, "/releases/"+w.namespace+"/files")
+		if answer != ok || !strings.Contains(body, wants.has) || strings.Contains(body, wants.lacks) {
+			t.Errorf("%s: %s\n%s", visitor, answer, body)
+		}
 	}
 }
 

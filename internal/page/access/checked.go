@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -35,6 +36,8 @@ func (v *Viewer) Reader(ctx context.Context, hr *helmv2.HelmRelease) (*read.Read
 	}
 	c := checked{Viewer: v, as: as}
 	reader := &read.Reader{Client: c, Redacted: unchecked{c}, Mapper: as.Mapper, Now: v.Now}
+	reader.Resolver = inputs.NewResolver(c, c, v.Charts).WithSettings(v.Settings).WithDownloads(sources{c})
+	reader.Public = v.publicValues
 	if !remote {
 		reader.Examine, reader.Stored = c.examine, c.readRecord
 	}
@@ -69,6 +72,18 @@ func (c checked) List(ctx context.Context, list client.ObjectList, opts ...clien
 		return c.public(c.Kept.List(ctx, list, opts...))
 	}
 	return c.public(c.as.Client.List(ctx, list, opts...))
+}
+
+// sources is a client.Reader that checks the rights of the user before it reads a source of values with the
+// identity of the controller, as a reconciliation does.
+type sources struct{ checked }
+
+// Get implements client.Reader.
+func (s sources) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if err := s.check(ctx, "get", obj, key.Namespace, key.Name); err != nil {
+		return s.public(err)
+	}
+	return s.public(s.Live.Get(ctx, key, obj, opts...))
 }
 
 // unchecked is a client.Reader that reads what is removed from texts, and not shown: the rights of the

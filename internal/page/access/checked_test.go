@@ -229,6 +229,9 @@ func TestPublic(t *testing.T) {
 			if got.Error() != tc.want || !errors.Is(got, tc.err) {
 				t.Errorf("got %q", got)
 			}
+			if b := v.publicValues(release.BlockedBy(helmv2.ReasonArtifactFailed, tc.err, "Could not load values")); strings.Contains(b.Error(), secret) {
+				t.Errorf("values: %q", b)
+			}
 			if again := v.public(fmt.Errorf("more: %w", got)); again.Error() != "more: "+tc.want {
 				t.Errorf("again: %q", again)
 			}
@@ -256,5 +259,23 @@ func TestIdentityError(t *testing.T) {
 	}
 	if _, err := v.Reader(t.Context(), newRelease("apps", "web")); err == nil || strings.Contains(err.Error(), "10.0.0.1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPublicValues: what is wrong with a file is shown, and the answer of a server is not.
+func TestPublicValues(t *testing.T) {
+	t.Parallel()
+	v, _ := newViewer(t, nil)
+	file := release.BlockedBy(helmv2.ReasonValuesError, errors.New("the artifact has no such file"), "values")
+	if got := v.publicValues(file); got.Error() != file.Error() {
+		t.Errorf("got %q", got)
+	}
+	denied := release.BlockedBy(helmv2.ReasonArtifactFailed, &Denied{Right: toSecrets("apps")}, "source")
+	if got := v.publicValues(denied); got.Error() != denied.Error() {
+		t.Errorf("got %q", got)
+	}
+	download := release.BlockedBy(helmv2.ReasonArtifactFailed, errors.New("http://10.0.0.1: refused"), "Could not load values")
+	if got := v.publicValues(download); got.Error() != "it could not be read, and the log of the controller has the error" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -13,6 +13,9 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // Denied is the error for a right that the user does not have. apierrors.IsForbidden is true for it.
@@ -72,4 +75,13 @@ func (v *Viewer) public(err error) error {
 		v.Log.Info("not read for the web page", "error", err.Error())
 	}
 	return &unread{text: text, cause: err}
+}
+
+// publicValues is public for values that cannot be composed: what this program says of them is public, but
+// not what the server of an artifact answers.
+func (v *Viewer) publicValues(err error) error {
+	if blocked, is := errors.AsType[*release.Blocked](err); is && blocked.Reason != helmv2.ReasonArtifactFailed {
+		return err
+	}
+	return v.public(err)
 }

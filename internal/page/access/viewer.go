@@ -17,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/parallel"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -33,6 +35,9 @@ type Source struct {
 	KeepsOperations func() bool
 	// As returns a reader of live objects with the identity of a release.
 	As func(ctx context.Context, hr *helmv2.HelmRelease) (*read.Reader, error)
+	// Charts has the artifacts that the controller downloads, and Settings its settings.
+	Charts   *chart.Store
+	Settings inputs.Settings
 	// Compare compares live objects with the identity of a release.
 	Compare Compare
 	// Readiness reads the readiness of objects in other clusters, with the identity of a release.

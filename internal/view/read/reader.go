@@ -54,6 +54,10 @@ type Reader struct {
 	Examine Examine
 	// Stored reads release records.
 	Stored Stored
+	// Resolver composes values. Nil is one that reads through Client, and no files of sources.
+	Resolver *inputs.Resolver
+	// Public returns an error whose text the user may see. Nil returns all as they are.
+	Public func(err error) error
 	// Limits bound the requests of one view.
 	Limits Limits
 	Now    func() time.Time

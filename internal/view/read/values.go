@@ -13,21 +13,31 @@ import (
 	"github.com/pintle-dev/pintle/internal/view"
 )
 
-// Values returns the values of a HelmRelease. If a Secret cannot be read, all Secrets are left out.
+// Values returns the values of a HelmRelease. If a Secret cannot be read, all Secrets are left out, and if
+// a file cannot be read, all files.
 func (r *Reader) Values(ctx context.Context, hr *helmv2.HelmRelease) (view.Values, error) {
-	resolver := inputs.NewResolver(r.Client, r.Client, nil)
+	resolver := r.Resolver
+	if resolver == nil {
+		resolver = inputs.NewResolver(r.Client, r.Client, nil)
+	}
 	var unread []string
-	if inputs.HasFiles(hr) {
-		unread = []string{"files of sources in spec.valuesFrom, whose keys are missing here or have the value of another layer"}
-		hr = inputs.WithoutFiles(hr)
+	without := func(what string, why error, public *helmv2.HelmRelease) {
+		if r.Public != nil {
+			why = r.Public(why)
+		}
+		unread = append(unread, what+" of spec.valuesFrom, whose keys are missing here or have the value of another layer: "+strings.Join(strings.Fields(why.Error()), " "))
+		hr = public
 	}
 	want, err := resolver.Values(ctx, hr)
 	if _, secrets := resolver.Secrets(ctx, hr); err != nil && secrets != nil {
-		unread = append(unread, "Secrets of spec.valuesFrom, whose keys are missing here or have the value of another layer: "+
-			strings.Join(strings.Fields(secrets.Error()), " "))
 		public := hr.DeepCopy()
 		public.Spec.ValuesFrom = slices.DeleteFunc(public.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind == helmv2.KindSecret })
-		want, err = resolver.Values(ctx, public)
+		without("Secrets", secrets, public)
+		want, err = resolver.Values(ctx, hr)
+	}
+	if err != nil && inputs.HasFiles(hr) {
+		without("files of sources", err, inputs.WithoutFiles(hr))
+		want, err = resolver.Values(ctx, hr)
 	}
 	if err != nil {
 		return view.Values{}, err
