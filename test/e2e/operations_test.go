@@ -335,9 +335,15 @@ func (w world) countJobs(namespace string) *createdJobs {
 // time. No Job is missed.
 func (w world) watchJobs(namespace string, saw func(*batchv1.Job), selectors ...client.ListOption) {
 	w.Helper()
-	var list batchv1.JobList
-	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(namespace)))
-	version, ended := list.ResourceVersion, make(chan struct{})
+	watchAll(w, namespace, &batchv1.JobList{}, saw, selectors...)
+}
+
+// watchAll calls saw with each later state of the objects of a kind in a namespace until the test ends, one
+// call at a time. None is missed. list is an empty list of the kind.
+func watchAll[T client.Object](w world, namespace string, list client.ObjectList, saw func(T), selectors ...client.ListOption) {
+	w.Helper()
+	w.Must(env.Client.List(w.Context(), list, client.InNamespace(namespace)))
+	version, ended := list.GetResourceVersion(), make(chan struct{})
 	go func() {
 		defer close(ended)
 		// A watch ends with the time that any request may take.
@@ -345,14 +351,14 @@ func (w world) watchJobs(namespace string, saw func(*batchv1.Job), selectors ...
 			options := append([]client.ListOption{
 				client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}},
 			}, selectors...)
-			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, options...)
+			events, err := env.Client.Watch(w.Context(), list, options...)
 			if err != nil {
 				continue
 			}
 			for e := range events.ResultChan() {
-				if job, ok := e.Object.(*batchv1.Job); ok && e.Type != watch.Error {
-					version = job.ResourceVersion
-					saw(job)
+				if o, ok := e.Object.(T); ok && e.Type != watch.Error {
+					version = o.GetResourceVersion()
+					saw(o)
 				}
 			}
 		}
