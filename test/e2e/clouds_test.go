@@ -40,11 +40,11 @@ type provider struct {
 func providers() map[string]provider {
 	return map[string]provider{
 		"aws": {
-			resource: harness.EKSCluster, wrong: harness.EKSCluster + "-off", missing: "EKS DescribeCluster answered 404 ResourceNotFoundException: No cluster found for name: far-off.",
+			resource: harness.EKSCluster, wrong: harness.EKSCluster + "-off", missing: "EKS DescribeCluster answered 404 ResourceNotFoundException: No cluster found for name: far-off",
 			trouble: []string{"STS AssumeRoleWithWebIdentity answered", "AccessDenied"}, annotations: map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole},
 		},
 		"azure": {
-			resource: harness.AKSCluster, wrong: harness.AKSCluster + "-off", missing: "management.azure.com answered 404 ResourceNotFound: The Resource was not found.",
+			resource: harness.AKSCluster, wrong: harness.AKSCluster + "-off", missing: "management.azure.com answered 404 ResourceNotFound: The Resource was not found",
 			trouble: []string{"login.microsoftonline.com answered", "unauthorized_client: AADSTS700016"}, annotations: map[string]string{
 				"azure.workload.identity/tenant-id": harness.AzureTenant, "azure.workload.identity/client-id": harness.AzureClient,
 			},
