@@ -24,7 +24,7 @@ const (
 
 	// Tests that stop or replace the controller exclude all others.
 	failover = "^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestSecondController|TestSecondControllerTakesOver|TestShards|TestShortOfMemory)$"
-	restarts = "^(TestClouds|TestHelmCharts|TestHooksSurviveKill|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$"
+	restarts = "^(TestClouds|TestHelmCharts|TestHooksSurviveKill|TestNextHookSurvivesKill|TestOperationSurvivesKill|TestRemoteCluster|TestRolloutSurvivesKill|TestShutdownIsNoFailure|TestSurvivesKill)$"
 	// While an aggregated API is away, the discovery of its control plane is incomplete.
 	alone = "^TestAggregatedAPIAway$"
 )
@@ -56,7 +56,7 @@ func table() map[string]suite {
 		"alone":            {steps: []step{test{pkg: "test/integration", race: true, flags: []string{"-test.run=" + alone}}.step}, minutes: 3, paths: []string{"internal/controller/capabilities", "internal/helm/kinds"}},
 		"e2e":              {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.parallel=4", "-test.skip=" + failover + "|" + restarts}}.step}, minutes: 7, paths: []string{"test/e2e", "internal/inputs", "internal/helm", "config/samples"}},
 		"failover":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + failover}}.step}, minutes: 10, paths: []string{"internal/leader", "internal/oomwatch", "leader", "standby", "main", "manager", "workers"}},
-		"restarts":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + restarts}}.step}, minutes: 8, paths: []string{"internal/helm/revision", "internal/helm/storage", "internal/helmchart", "internal/controller/helmcharts", "internal/cluster", "internal/attempt", "clouds"}},
+		"restarts":         {steps: []step{test{pkg: "test/e2e", race: true, controller: raced, flags: []string{"-test.run=" + restarts}}.step}, minutes: 10, paths: []string{"internal/rollout", "internal/controller/helmrelease/rollouts", "internal/helm/revision", "internal/helm/storage", "internal/helmchart", "internal/controller/helmcharts", "internal/cluster", "internal/attempt", "clouds"}},
 		// helm-controller is built with the libraries that it requires, so this is too long for changes.
 		"guides":     {steps: []step{command("make reference-build"), command("PINTLE_CRDS=$PWD/bin/reference/crds PINTLE_REFERENCE=$PWD/bin/reference/helm-controller PINTLE_CONTROLLER=$PWD/bin/pintle go test -count=1 -timeout=40m ./test/guide")}, minutes: 20, paths: []string{"docs", "test/guide", "cmd", "internal/cli"}},
 		"page":       {steps: []step{command("PINTLE_CONTROLLER=$PWD/bin/pintle hack/page.sh \"$PWD/bin\" go test -count=1 -timeout=40m ./test/page")}, minutes: 5, paths: []string{"internal/page", "internal/view", "test/page", "test/browser"}},
