@@ -111,6 +111,16 @@ func TestValues(t *testing.T) {
 	w.golden("values-helmchart", "values hc/cart --provenance")
 	w.forbidden["Secret"] = true
 	w.golden("values-forbidden", "values web --provenance")
+	w = historyWorld(t)
+	for _, o := range w.objects {
+		if hr, ok := o.(*helmv2.HelmRelease); ok && hr.Name == "web" {
+			hr.Spec.ValuesFrom = append(hr.Spec.ValuesFrom, helmv2.ValuesReference{Kind: helmv2.KindGitRepository, Name: "gone"},
+				helmv2.ValuesReference{Kind: helmv2.KindBucket, Name: "config", Namespace: "shared", ValuesKey: "a.yaml"},
+				helmv2.ValuesReference{Kind: helmv2.KindBucket, Name: "config", Namespace: "shared", ValuesKey: "b.yaml"})
+		}
+	}
+	w.forbidden["Bucket"] = true
+	w.golden("values-files", "values web --provenance", "values web")
 }
 
 // TestNoSecrets: no output of any command has a value of a Secret.

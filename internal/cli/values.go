@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cli/text"
@@ -54,6 +55,8 @@ func (s *Session) readFiles(c *connection, hr *helmv2.HelmRelease) (stop func(),
 		return nil, err
 	}
 	downloads, _, stop := s.downloads(c, config, nil)
-	c.reader.Resolver = inputs.NewResolver(c, c, downloads).WithSettings(diff.Defaults()).WithDownloads(c)
+	c.reader.Resolver = func(reader client.Reader) *inputs.Resolver {
+		return inputs.NewResolver(reader, reader, downloads).WithSettings(diff.Defaults()).WithDownloads(c, s.Now)
+	}
 	return stop, nil
 }

@@ -136,8 +136,8 @@ func (r *Resolver) fileReferences(ctx context.Context, hr *helmv2.HelmRelease, r
 	pattern := ref.GetValuesKey()
 	patterns := append([]string{pattern}, r.patterns(ctx, ref.Kind, key)...)
 	var found chart.Files
-	if r.waits {
-		found, err = r.charts.LoadFiles(ctx, src.artifact, patterns)
+	if r.clock != nil {
+		found, err = r.loadInTime(ctx, src.artifact, patterns)
 	} else {
 		found, err = r.charts.Select(ctx, src.artifact, patterns, fmt.Sprintf("%s/%s/%s", waiterKey(hr), ref.Kind, key))
 	}
@@ -148,6 +148,20 @@ func (r *Resolver) fileReferences(ctx context.Context, hr *helmv2.HelmRelease, r
 		return nil, ref.unresolved(errors.New(found.Refused))
 	}
 	return ref.files(found.Files, want)
+}
+
+// ErrNotInTime is the cause of errors for artifacts that were not downloaded in time.
+var ErrNotInTime = errors.New("it was not downloaded in time")
+
+// loadInTime returns files of an artifact. Its download has half of the time until the deadline of ctx.
+func (r *Resolver) loadInTime(ctx context.Context, a chart.Artifact, patterns []string) (chart.Files, error) {
+	if deadline, limited := ctx.Deadline(); limited {
+		const part = 2
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, deadline.Sub(r.clock())/part, ErrNotInTime)
+		defer cancel()
+	}
+	return r.charts.LoadFiles(ctx, a, patterns)
 }
 
 // files returns a reference for each of the files, and adds them to want.
@@ -194,7 +208,7 @@ var errNoFile = errors.New("the artifact has no such file")
 func (r *Resolver) fileSource(ctx context.Context, kind string, key types.NamespacedName) (client.Object, error) {
 	row, _ := SourceKindOf(kind)
 	obj, reader := row.New(), r.files
-	if r.settings.DirectSources && !r.waits {
+	if r.settings.DirectSources && r.clock == nil {
 		reader = r.live
 	}
 	return obj, reader.Get(ctx, key, obj)

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
@@ -193,6 +194,57 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %+v, want %s: %s", name, err, tc.reason, tc.want)
 		}
 	}
+}
+
+// transport answers requests in place of a server.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// TestFilesLeftOut: entries whose files cannot be read, or not in time, are left out with the reason, and
+// the time of the caller is not used up by one download.
+func TestFilesLeftOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &fileServer{url: "http://artifacts", artifacts: map[string][]byte{}}
+		named := func(name string) func(*helmv2.ValuesReference) {
+			return func(ref *helmv2.ValuesReference) { ref.Name = name }
+		}
+		slow := git(s.add(t, "slow", "main@sha1:1", map[string]string{"values.yaml": "a: slow"}))
+		slow.Name = "slow"
+		all := reader(t, slow, git(s.add(t, "config", "main@sha1:1", map[string]string{"values.yaml": "a: 1"})))
+		end := make(chan struct{})
+		defer close(end)
+		charts := chart.NewStore(chart.Options{Workers: workers(), MaxBytes: 1 << 20, Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/slow" {
+				<-end
+			}
+			data := s.artifacts[r.URL.Path]
+			return &http.Response{StatusCode: http.StatusOK, Request: r, ContentLength: int64(len(data)), Body: io.NopCloser(bytes.NewReader(data))}, nil
+		})}})
+		hr := withRefs(fileOf(""), fileOf("", named("slow")), fileOf("", named("gone")), fileOf("no.yaml"))
+		left := map[string]error{}
+		r := NewResolver(all, all, charts).WithDownloads(all, time.Now).LeavingOut(func(source FileSource, err error) bool {
+			left[source.String()] = err
+			return source.Key.Name != "gone" || hr.Name != "strict"
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		want, err := r.Values(ctx, hr)
+		if err != nil || ctx.Err() != nil || fmt.Sprint(want.Values) != "map[a:1]" || len(left) != 3 {
+			t.Errorf("%v, %v, errors %v, %v", want.Values, left, err, ctx.Err())
+		}
+		if err := left["GitRepository/prod/slow"]; !errors.Is(err, ErrNotInTime) {
+			t.Errorf("slow: %v", err)
+		}
+		if err := left["GitRepository/prod/config"]; !errors.Is(err, errNoFile) {
+			t.Errorf("no file: %v", err)
+		}
+		hr.Name = "strict"
+		if _, err := r.Values(ctx, hr); err == nil {
+			t.Error("an entry that must not be left out is left out")
+		}
+	})
 }
 
 // TestFilesOfOtherNamespaces: sources of other namespaces have the rule of sources of charts.

@@ -5,6 +5,7 @@ package inputs
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,8 +50,10 @@ type Resolver struct {
 	// checkouts replace sources of values.
 	checkouts Checkouts
 	objects   Objects
-	// waits is true if downloads of values are waited for.
-	waits    bool
+	// clock is set if downloads of values are waited for, and measures the time until a deadline.
+	clock func() time.Time
+	// leaveOut reports whether files that cannot be read are left out. Nil leaves out none.
+	leaveOut func(FileSource, error) bool
 	admit    Admission
 	admitted ValuesAdmission
 	settings Settings
@@ -95,10 +98,19 @@ func (r *Resolver) WithFiles(files client.Reader, patterns func(ctx context.Cont
 }
 
 // WithDownloads returns a copy of r that reads sources of values through files, and waits for their
-// artifacts until ctx ends. It is for readers that need the values of one release now.
-func (r *Resolver) WithDownloads(files client.Reader) *Resolver {
+// artifacts. If ctx has a deadline, each download has half of the time until then, so that the rest can be
+// read. It is for readers that need the values of one release now.
+func (r *Resolver) WithDownloads(files client.Reader, clock func() time.Time) *Resolver {
 	with := *r
-	with.files, with.waits = files, true
+	with.files, with.clock = files, clock
+	return &with
+}
+
+// LeavingOut returns a copy of r that leaves out the files of an entry that cannot be read if leaveOut, called
+// with the reason, returns true.
+func (r *Resolver) LeavingOut(leaveOut func(FileSource, error) bool) *Resolver {
+	with := *r
+	with.leaveOut = leaveOut
 	return &with
 }
 

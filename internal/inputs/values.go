@@ -243,6 +243,9 @@ func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease, want 
 		ref := reference{ValuesReference: spec, namespace: spec.GetNamespace(hr.Namespace), index: i}
 		if spec.IsFile() {
 			files, err := r.fileReferences(ctx, hr, ref, want)
+			if err != nil && r.leaveOut != nil && r.leaveOut(FileSource{ref.Kind, types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}}, err) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}

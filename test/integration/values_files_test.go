@@ -164,7 +164,7 @@ func TestPageOfFiles(t *testing.T) {
 	hr := w.release("files", nil, from(fromGit("config", "web.yaml")))
 	w.untilReady(hr)
 	for visitor, wants := range map[string]struct{ has, lacks string }{
-		editor: {"web.yaml:1", "files of sources"},
+		editor: {"web.yaml:1", "files of GitRepository"},
 		guest:  {"you need the right to get gitrepositories.source.toolkit.fluxcd.io in namespace " + w.namespace, "web.yaml:1"},
 	} {
 		answer, body := p.fetch(visitor, http.MethodGet, "/releases/"+w.namespace+"/files")

@@ -36,7 +36,10 @@ func (v *Viewer) Reader(ctx context.Context, hr *helmv2.HelmRelease) (*read.Read
 	}
 	c := checked{Viewer: v, as: as}
 	reader := &read.Reader{Client: c, Redacted: unchecked{c}, Mapper: as.Mapper, Now: v.Now}
-	reader.Resolver = inputs.NewResolver(c, c, v.Charts).WithSettings(v.Settings).WithDownloads(sources{c})
+	files := read.Once(sources{c}, maxSources)
+	reader.Resolver = func(limited client.Reader) *inputs.Resolver {
+		return inputs.NewResolver(limited, limited, v.Charts).WithSettings(v.Settings).WithDownloads(files, v.Now)
+	}
 	reader.Public = v.publicValues
 	if !remote {
 		reader.Examine, reader.Stored = c.examine, c.readRecord
@@ -73,6 +76,9 @@ func (c checked) List(ctx context.Context, list client.ObjectList, opts ...clien
 	}
 	return c.public(c.as.Client.List(ctx, list, opts...))
 }
+
+// maxSources is the number of sources of values that one page reads at the same time.
+const maxSources = 4
 
 // sources is a client.Reader that checks the rights of the user before it reads a source of values with the
 // identity of the controller, as a reconciliation does.

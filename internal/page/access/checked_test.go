@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/view/read"
 )
@@ -272,6 +273,10 @@ func TestPublicValues(t *testing.T) {
 	}
 	denied := release.BlockedBy(helmv2.ReasonArtifactFailed, &Denied{Right: toSecrets("apps")}, "source")
 	if got := v.publicValues(denied); got.Error() != denied.Error() {
+		t.Errorf("got %q", got)
+	}
+	late := release.BlockedBy(helmv2.ReasonArtifactFailed, fmt.Errorf("artifact http://10.0.0.1: %w", inputs.ErrNotInTime), "Could not load values")
+	if got := v.publicValues(late); got.Error() != "it was not downloaded in time" {
 		t.Errorf("got %q", got)
 	}
 	download := release.BlockedBy(helmv2.ReasonArtifactFailed, errors.New("http://10.0.0.1: refused"), "Could not load values")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -80,6 +81,9 @@ func (v *Viewer) public(err error) error {
 // publicValues is public for values that cannot be composed: what this program says of them is public, but
 // not what the server of an artifact answers.
 func (v *Viewer) publicValues(err error) error {
+	if errors.Is(err, inputs.ErrNotInTime) {
+		return &unread{text: inputs.ErrNotInTime.Error(), cause: err}
+	}
 	if blocked, is := errors.AsType[*release.Blocked](err); is && blocked.Reason != helmv2.ReasonArtifactFailed {
 		return err
 	}

@@ -54,8 +54,9 @@ type Reader struct {
 	Examine Examine
 	// Stored reads release records.
 	Stored Stored
-	// Resolver composes values. Nil is one that reads through Client, and no files of sources.
-	Resolver *inputs.Resolver
+	// Resolver returns a resolver of values that reads ConfigMaps and Secrets through a client. Nil is one
+	// that reads no files of sources.
+	Resolver func(client.Reader) *inputs.Resolver
 	// Public returns an error whose text the user may see. Nil returns all as they are.
 	Public func(err error) error
 	// Limits bound the requests of one view.
