@@ -4,10 +4,16 @@
 package harness
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -36,6 +42,24 @@ func Pack(c *helmchart.Chart) (archive []byte, err error) {
 		return nil, fmt.Errorf("pack chart %s: %w", c.Name(), err)
 	}
 	return os.ReadFile(path)
+}
+
+// PackFiles returns files by their paths as a compressed tar archive, as source-controller packs an
+// artifact.
+func PackFiles(files map[string]string) ([]byte, error) {
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	entries := tar.NewWriter(zipped)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if err := entries.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(files[path]))}); err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(entries, files[path]); err != nil {
+			return nil, err
+		}
+	}
+	err := errors.Join(entries.Close(), zipped.Close())
+	return packed.Bytes(), err
 }
 
 // HelloChart returns the archive of test/charts/hello with the given version.

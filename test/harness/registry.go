@@ -78,6 +78,17 @@ func (r *Registry) Push(ctx context.Context, repository, tag string, about *helm
 		blob{mediaType: helmregistry.ChartLayerMediaType, content: layer})
 }
 
+// PushFiles stores files as `flux push artifact` does.
+func (r *Registry) PushFiles(ctx context.Context, repository, tag string, files map[string]string) error {
+	content, err := PackFiles(files)
+	if err != nil {
+		return err
+	}
+	return r.put(ctx, repository, tag,
+		blob{mediaType: "application/vnd.cncf.flux.config.v1+json", content: []byte("{}")},
+		blob{mediaType: "application/vnd.cncf.flux.content.v1.tar+gzip", content: content})
+}
+
 // Digest returns the digest of a tag's artifact.
 func (r *Registry) Digest(ctx context.Context, repository, tag string) (string, error) {
 	repo, err := r.repository(repository)

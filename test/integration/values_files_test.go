@@ -4,16 +4,9 @@
 package integration
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,32 +20,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
 )
-
-// packFiles returns an artifact as source-controller makes it of a repository of files.
-func packFiles(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	gz := gzip.NewWriter(&buf)
-	tw := tar.NewWriter(gz)
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if err := tw.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(files[path]))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(tw, files[path]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(tw.Close(), gz.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
 
 // commit gives the GitRepository of a name an artifact with files. It creates the GitRepository at first.
 func (w *world) commit(name, commit string, files map[string]string) *sourcev1.GitRepository {
 	w.t.Helper()
-	archive := packFiles(w.t, files)
+	archive, err := harness.PackFiles(files)
+	w.must(err)
 	path := "/" + name + "-" + commit + ".tar.gz"
 	w.mu.Lock()
 	w.artifacts[path] = archive
