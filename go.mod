@@ -19,6 +19,7 @@ require (
 	github.com/fluxcd/pkg/auth v0.54.3
 	// 0.118 needs a newer Go.
 	github.com/fluxcd/pkg/runtime v0.117.0
+	github.com/fluxcd/pkg/sourceignore v0.18.0
 	github.com/fluxcd/source-controller/api v1.9.5
 	github.com/fxamacker/cbor/v2 v2.9.3
 	github.com/go-logr/logr v1.4.4

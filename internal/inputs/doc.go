@@ -21,6 +21,7 @@
 //	secrets.go       the contents of Secrets that must be redacted from messages
 //	values.go        spec.values and spec.valuesFrom
 //	files.go         values in files of sources
+//	checkouts.go     directories in place of sources of values
 //	places.go        where values come from, for policies
 //	releasekey.go    keys of Helm releases, and the HelmReleases that own objects
 //	blocked.go       errors for unsupported specs and dependencies that are not ready

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -115,7 +114,7 @@ func (r *Resolver) checkFiles(hr *helmv2.HelmRelease) error {
 func (r *Resolver) fileReferences(ctx context.Context, hr *helmv2.HelmRelease, ref reference, want *Want) ([]reference, error) {
 	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}
 	if root, is := r.checkouts[key]; is {
-		return ref.checkedOut(root, want)
+		return r.checkedOut(ctx, ref, root, want)
 	}
 	obj, err := r.fileSource(ctx, ref.Kind, key)
 	if apierrors.IsNotFound(err) && ref.Optional {
@@ -177,29 +176,6 @@ func (ref reference) files(files []remote.File, want *Want) ([]reference, error)
 		refs = append(refs, ref)
 	}
 	return refs, nil
-}
-
-// Checkouts are directories in place of the artifacts of sources of values.
-type Checkouts map[types.NamespacedName]*os.Root
-
-// checkoutRevision is the revision of a directory.
-const checkoutRevision = "local"
-
-// checkedOut returns a reference for each file of a directory.
-func (ref reference) checkedOut(root *os.Root, want *Want) ([]reference, error) {
-	ref.revision = checkoutRevision
-	found, err := chartarchive.SelectIn(root, []string{ref.GetValuesKey()})
-	if err != nil {
-		return nil, ref.unresolved(fmt.Errorf("%s %w", root.Name(), err))
-	}
-	if err := found[0].Err; err != nil {
-		return nil, ref.unresolved(err)
-	}
-	files := make([]remote.File, len(found[0].Files))
-	for i, f := range found[0].Files {
-		files[i] = remote.File{Path: f.Path, Data: f.Data}
-	}
-	return ref.files(files, want)
 }
 
 var errNoFile = errors.New("the artifact has no such file")

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,8 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -57,7 +61,10 @@ func TestValuesFromSources(t *testing.T) {
 			helmv2.KindOCIRepository:    func(w world) { w.ociConfig().upgrades() },
 			helmv2.KindBucket:           func(w world) { w.bucketConfig().upgrades() },
 			helmv2.KindExternalArtifact: func(w world) { w.externalConfig().upgrades() },
-			helmv2.KindGitRepository:    func(w world) { w.gitConfig().obeysPolicies() },
+			helmv2.KindGitRepository: func(w world) {
+				o := w.gitConfig()
+				o.obeysPolicies(o.upgrades())
+			},
 		} {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
@@ -78,7 +85,7 @@ func (w world) ociConfig() origin {
 		ObjectMeta: w.Meta("config"),
 		Spec: sourcev1.OCIRepositorySpec{
 			URL: "oci://" + env.Registry.Address + "/" + repository, Insecure: true,
-			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: tag},
+			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: tag}, Ignore: leaveOut(),
 		},
 	}, func(files map[string]string) { w.Must(env.Registry.PushFiles(w.Context(), repository, tag, files)) }}
 }
@@ -94,7 +101,7 @@ func (w world) bucketConfig() origin {
 		ObjectMeta: w.Meta("config"),
 		Spec: sourcev1.BucketSpec{
 			Provider: sourcev1.BucketProviderGeneric, BucketName: bucketName, Endpoint: server.Listener.Addr().String(), Insecure: true,
-			Interval: metav1.Duration{Duration: time.Hour},
+			Interval: metav1.Duration{Duration: time.Hour}, Ignore: leaveOut(),
 		},
 	}, func(files map[string]string) { stored.Store(&files) }}
 }
@@ -116,11 +123,11 @@ func (w world) externalConfig() origin {
 		archive, err := harness.PackFiles(files)
 		w.Must(err)
 		of := digest.FromBytes(archive)
-		path := "/" + of.Encoded() + ".tar.gz"
-		archives.Store(path, archive)
+		name := "/" + of.Encoded() + ".tar.gz"
+		archives.Store(name, archive)
 		w.Get(source.Name, source)
 		source.Status.Artifact = &fluxmeta.Artifact{
-			URL: server.URL + path, Path: strings.TrimPrefix(path, "/"), Digest: of.String(), Revision: "latest@" + of.String(), LastUpdateTime: metav1.Now(),
+			URL: server.URL + name, Path: strings.TrimPrefix(name, "/"), Digest: of.String(), Revision: "latest@" + of.String(), LastUpdateTime: metav1.Now(),
 		}
 		apimeta.SetStatusCondition(&source.Status.Conditions, metav1.Condition{Type: fluxmeta.ReadyCondition, Status: yes, Reason: fluxmeta.SucceededReason})
 		w.Must(env.Client.Status().Update(w.Context(), source))
@@ -129,7 +136,9 @@ func (w world) externalConfig() origin {
 
 // gitConfig is a GitRepository.
 func (w world) gitConfig() origin {
-	return origin{w, w.config(), func(files map[string]string) { w.commitConfig(files) }}
+	source := w.config()
+	source.Spec.Ignore = leaveOut()
+	return origin{w, source, func(files map[string]string) { w.commitConfig(files) }}
 }
 
 // publish stores files, and waits until the source has them. It returns the revision.
@@ -172,30 +181,67 @@ func (o origin) hello() *helmv2.HelmRelease {
 	return hr
 }
 
+// prod has the values of the release by their path. Each kind of source leaves out other files of ignored.
+const prod = "envs/prod/hello.yaml"
+
+func ignored() map[string]string {
+	return map[string]string{
+		".sourceignore": "/envs/prod/1.yaml\n", "envs/prod/.sourceignore": "2.yaml\n",
+		"envs/prod/1.yaml": "global: {one: true}\n", "envs/prod/2.yaml": "global: {two: true}\n", "envs/prod/3.yaml": "global: {three: true}\n",
+	}
+}
+
+// leaveOut is spec.ignore of the sources.
+func leaveOut() *string { return ptr("/envs/prod/3.yaml\n") }
+
 // upgrades: a revision whose files of the release are the same is no upgrade, even if the release is
-// reconciled with it. One with other files is, and names its source.
-func (o origin) upgrades() {
-	o.publish(map[string]string{"envs/prod/hello.yaml": "message: one\n", "envs/dev/hello.yaml": "message: dev\n"})
+// reconciled with it. One with other files is, and its record names the source and the files, which are
+// those that diff takes of a directory.
+func (o origin) upgrades() *helmv2.HelmRelease {
+	o.Helper()
+	files := func(message, dev string) map[string]string {
+		all := ignored()
+		all[prod], all["envs/dev/hello.yaml"] = "message: "+message+"\n", "message: "+dev+"\n"
+		return all
+	}
+	o.publish(files("one", "dev"))
 	hr := o.hello()
-	o.publish(map[string]string{"envs/prod/hello.yaml": "message: one\n", "envs/dev/hello.yaml": "message: another\n"})
+	o.publish(files("one", "another"))
 	o.reconcile(hr, "other files")
 	o.UntilRevision(hr, 1)
-	revision := o.publish(map[string]string{"envs/prod/hello.yaml": "message: two\n", "envs/dev/hello.yaml": "message: another\n"})
+	revision := o.publish(files("two", "another"))
 	o.untilUpgraded(hr, 2)
 	o.message("hello", "two")
 	record := &corev1.Secret{}
 	o.Get("sh.helm.release.v1.hello.v2", record)
-	if from := record.Annotations[helmv2.AnnotationSourceRevision]; !fixture.ContainsAll(from, o.Namespace+"/config "+revision, "envs/prod/*.yaml") {
-		o.Errorf("revision 2 is from %q, want %s", from, revision)
+	want := fmt.Sprintf("/%s/config %s (envs/prod/*.yaml %.19s)", o.Namespace, revision, o.digestIn(hr, files("two", "another")))
+	if from := record.Annotations[helmv2.AnnotationSourceRevision]; !strings.Contains(from, want) {
+		o.Errorf("revision 2 is from %q, want %q", from, want)
 	}
+	return hr
+}
+
+// digestIn returns the digest of the files that a release would use of a directory.
+func (o origin) digestIn(hr *helmv2.HelmRelease, files map[string]string) string {
+	o.Helper()
+	root, err := os.OpenRoot(o.TempDir())
+	o.Must(err)
+	defer func() { _ = root.Close() }()
+	for name, content := range files {
+		o.Must(root.MkdirAll(path.Dir(name), 0o700))
+		o.Must(root.WriteFile(name, []byte(content), 0o600))
+	}
+	r := inputs.NewResolver(env.Client, env.Client, nil).WithSettings(diff.Defaults()).WithCheckouts(inputs.Checkouts{client.ObjectKeyFromObject(o.source): root})
+	want, err := r.Values(o.Context(), hr)
+	o.Must(err)
+	return want.Files[0].Digest
 }
 
 // obeysPolicies: a file with a credential is refused, and another commit mends it. So is a source that is
 // not in the list of a policy.
-func (o origin) obeysPolicies() {
-	const path, credential = "envs/prod/hello.yaml", "hunter2-of-values-from-sources"
-	o.publish(map[string]string{path: "message: one\n"})
-	hr := o.hello()
+func (o origin) obeysPolicies(hr *helmv2.HelmRelease) {
+	o.Helper()
+	const credential = "hunter2-of-values-from-sources"
 	policy := &v1alpha1.ReleasePolicy{ObjectMeta: o.Meta("values"), Spec: v1alpha1.ReleasePolicySpec{
 		Values: &v1alpha1.ValuesPolicy{PlaintextSecrets: v1alpha1.PlaintextSecretsDeny},
 	}}
@@ -207,10 +253,10 @@ func (o origin) obeysPolicies() {
 	}
 	name := "GitRepository/" + o.Namespace + "/config"
 
-	o.publish(map[string]string{path: "message: two\nauth: {password: " + credential + "}\n"})
-	o.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonPolicyRefused, "ReleasePolicy/values refuses spec.valuesFrom[0]", path+" of "+name, "auth.password looks like")
+	o.publish(map[string]string{prod: "message: three\nauth: {password: " + credential + "}\n"})
+	o.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonPolicyRefused, "ReleasePolicy/values refuses spec.valuesFrom[0]", prod+" of "+name, "auth.password looks like")
 	o.UntilCondition(hr, helmv2.ConditionStalled, yes, helmv2.ReasonPolicyRefused)
-	o.equal("the revision", hr.Status.History[0].Version, 1)
+	o.equal("the revision", hr.Status.History[0].Version, 2)
 	o.untilEvents(hr, helmv2.ReasonPolicyRefused)
 	var events corev1.EventList
 	o.Must(env.Client.List(o.Context(), &events, client.InNamespace(o.Namespace)))
@@ -220,12 +266,12 @@ func (o origin) obeysPolicies() {
 		o.Errorf("the value is in %s", public)
 	}
 
-	o.publish(map[string]string{path: "message: two\n"})
-	o.untilUpgraded(hr, 2)
-	o.message("hello", "two")
+	o.publish(map[string]string{prod: "message: three\n"})
+	o.untilUpgraded(hr, 3)
+	o.message("hello", "three")
 
 	allow(helmv2.HelmReleaseKind, "GitRepository/other")
 	o.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonPolicyRefused, "ReleasePolicy/values refuses spec.valuesFrom[0]", fmt.Sprint("not from ", "envs/prod/*.yaml of ", name))
 	allow(helmv2.HelmReleaseKind, "GitRepository/config")
-	o.UntilRevision(hr, 2)
+	o.UntilRevision(hr, 3)
 }

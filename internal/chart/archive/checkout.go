@@ -11,9 +11,9 @@ import (
 	"path"
 )
 
-// SelectIn is Select for a directory in place of an artifact, with the same rules and limits. Links are
-// not followed, and .git is left out, as source-controller does.
-func SelectIn(root *os.Root, patterns []string) ([]Selection, error) {
+// SelectIn is Select for a directory in place of an artifact, with the same rules and limits. Links,
+// special files, .git and what ignored reports are left out, as source-controller does.
+func SelectIn(root *os.Root, ignored func(name string, dir bool) bool, patterns []string) ([]Selection, error) {
 	s := NewSelector(patterns)
 	left := int64(maxUnpackedBytes)
 	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -27,8 +27,11 @@ func SelectIn(root *os.Root, patterns []string) ([]Selection, error) {
 				return fs.SkipDir
 			}
 			return nil
+		case !entry.IsDir() && !entry.Type().IsRegular(), ignored(name, entry.IsDir()):
+			// A file of an ignored directory may be included.
+			return nil
 		}
-		if entry.Type().IsRegular() {
+		if !entry.IsDir() {
 			info, err := entry.Info()
 			if err != nil {
 				return unreadable(err)
@@ -39,7 +42,7 @@ func SelectIn(root *os.Root, patterns []string) ([]Selection, error) {
 		}
 		file := &openedFile{root: root, name: name}
 		defer file.close()
-		return s.Add(name, entry.Type().IsRegular(), entry.IsDir(), file)
+		return s.Add(name, true, entry.IsDir(), file)
 	})
 	if err != nil {
 		return nil, err

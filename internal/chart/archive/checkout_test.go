@@ -38,7 +38,8 @@ func checkout(t *testing.T, files map[string]string) *os.Root {
 	return root
 }
 
-// TestSelectIn: files of a directory are selected as files of an artifact.
+// TestSelectIn: files of a directory are selected as files of an artifact, without links and without what
+// is ignored. A file of an ignored directory may be kept.
 func TestSelectIn(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
@@ -46,13 +47,11 @@ func TestSelectIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := checkout(t, map[string]string{
-		"values.yaml": "v", "envs/prod/10-b.yaml": "b", "envs/prod/05-a.yaml": "a", "envs/prod/d.json": "d", ".git/x.yaml": "git", "sub/.git": "gitdir: x", "sub/x.yaml": "x",
+		"values.yaml": "v", "envs/prod/10-b.yaml": "b", "envs/prod/05-a.yaml": "a", "envs/prod/d.json": "d", ".git/x.yaml": "git", "sub/.git": "gitdir: x", "sub/x.yaml": "x", "out/x.yaml": "left out", "out/kept.yaml": "k",
 		"links/out.yaml": "->" + filepath.Join(outside, "x.yaml"), "links/up.yaml": "->../../../x.yaml", "links/in.yaml": "->../values.yaml", "linked": "->" + outside, "within": "->envs",
 		"secret.yaml": "a: ENC[x]\nsops: {mac: a, version: b}\n",
 	})
-	refused := func(name string) string {
-		return fmt.Sprintf("%q is a link or special file, which is not followed", name)
-	}
+	ignored := func(name string, dir bool) bool { return name == "out" && dir || name == "out/x.yaml" && !dir }
 	for pattern, want := range map[string]string{
 		"values.yaml":      "values.yaml=v",
 		"./envs/prod/*":    "envs/prod/05-a.yaml=a envs/prod/10-b.yaml=b envs/prod/d.json=d",
@@ -60,21 +59,24 @@ func TestSelectIn(t *testing.T) {
 		"envs/prod":        "",
 		"*/x.yaml":         "sub/x.yaml=x",
 		"sub/*":            "sub/x.yaml=x",
-		"links/out.yaml":   refused("links/out.yaml"),
-		"links/up.yaml":    refused("links/up.yaml"),
-		"links/in.yaml":    refused("links/in.yaml"),
-		"linked":           refused("linked"),
+		"links/out.yaml":   "",
+		"links/up.yaml":    "",
+		"links/in.yaml":    "",
+		"linked":           "",
 		"linked/x.yaml":    "",
 		"within/prod/*":    "",
+		"out/*":            "out/kept.yaml=k",
 		"../values.yaml":   "the path leaves the artifact",
 		"secret.yaml":      `"secret.yaml" is encrypted with SOPS, and is not decrypted here: decrypt it into a Secret, and refer to that`,
 	} {
-		got, err := SelectIn(root, []string{pattern})
+		got, err := SelectIn(root, ignored, []string{pattern})
 		if err != nil || len(got) != 1 || described(got[0]) != want {
 			t.Errorf("%s: %v, error %v, want %q", pattern, got, err, want)
 		}
 	}
 }
+
+func nothing(string, bool) bool { return false }
 
 // TestSelectInLimits: a directory has the limits of an artifact, and a file that cannot be read is an
 // error.
@@ -84,7 +86,7 @@ func TestSelectInLimits(t *testing.T) {
 	for i := range maxEntries + 1 {
 		many[fmt.Sprintf("%d", i)] = ""
 	}
-	if _, err := SelectIn(checkout(t, many), []string{"a"}); err == nil || !strings.Contains(err.Error(), "is rejected: it has more than") {
+	if _, err := SelectIn(checkout(t, many), nothing, []string{"a"}); err == nil || !strings.Contains(err.Error(), "is rejected: it has more than") {
 		t.Errorf("%v", err)
 	}
 	large := checkout(t, map[string]string{"a": "", "values.yaml": "v"})
@@ -96,7 +98,7 @@ func TestSelectInLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = f.Close()
-	if _, err := SelectIn(large, []string{"values.yaml"}); err == nil || err.Error() != errArtifactTooLarge.Error() {
+	if _, err := SelectIn(large, nothing, []string{"values.yaml"}); err == nil || err.Error() != errArtifactTooLarge.Error() {
 		t.Errorf("%v", err)
 	}
 	replaced := &openedFile{root: checkout(t, map[string]string{"d/a": ""}), name: "d"}
