@@ -291,7 +291,7 @@ func (c *connection) noRevision(ctx context.Context, hr *helmv2.HelmRelease, rev
 func (s *Session) rollbackDiff(ctx context.Context, c *connection, hr *helmv2.HelmRelease, revision int) (view.Diff, error) {
 	d := &diffing{Session: s}
 	q := diff.Query{Reader: c, Release: hr}
-	_, stop, err := d.connectDiffer(c, &q, nil)
+	_, stop, err := d.connectDiffer(c, &q)
 	if err != nil {
 		return view.Diff{}, err
 	}

@@ -47,13 +47,13 @@ func closeCheckouts(all inputs.Checkouts) {
 	}
 }
 
-// checkCheckouts returns an error for a directory that no release takes values from.
+// checkCheckouts returns an error for a directory that no release takes values or its chart from.
 func checkCheckouts(all inputs.Checkouts, releases ...*helmv2.HelmRelease) error {
 	for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
 		if !slices.ContainsFunc(releases, func(hr *helmv2.HelmRelease) bool {
-			return slices.ContainsFunc(inputs.FileSources(hr), func(s inputs.FileSource) bool { return s.Key == key })
+			return inputs.IsChartSource(hr, key) || slices.ContainsFunc(inputs.FileSources(hr), func(s inputs.FileSource) bool { return s.Key == key })
 		}) {
-			return fmt.Errorf("--source %s: no source of that name is in spec.valuesFrom", key)
+			return fmt.Errorf("--source %s: neither spec.valuesFrom nor spec.chart takes files of such a source", key)
 		}
 	}
 	return nil

@@ -28,6 +28,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cli/text"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/diff"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/view"
 	"github.com/pintle-dev/pintle/internal/worker"
 )
@@ -66,7 +67,7 @@ func diffCommand(s *Session) *cobra.Command {
 			"  kustomize build apps | kubectl pintle diff -f -\n\n" +
 			"  # The same with a chart that is not published yet\n" +
 			"  kubectl pintle diff -f release.yaml --chart web-1.4.0.tgz\n\n" +
-			"  # The same with values of a branch that is not merged yet\n" +
+			"  # The same with values, or the chart, of a branch that is not merged yet\n" +
 			"  kubectl pintle diff -f release.yaml --source apps/config=./checkout\n\n" +
 			"  # Write the comment of a pull request\n" +
 			"  kubectl pintle diff -f release.yaml --format=markdown",
@@ -77,7 +78,7 @@ func diffCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&d.drift, "drift", false, "Compare live objects with the newest revision, as the detection of drift does.")
 	cmd.Flags().StringVarP(&d.file, "filename", "f", "", "A file with HelmReleases, or - for the standard input. NAME selects one of several.")
 	cmd.Flags().StringVar(&d.archive, "chart", "", "An archive of a chart, in place of the artifact of the source.")
-	cmd.Flags().StringArrayVar(&d.sources, "source", nil, "NAMESPACE/NAME=DIRECTORY: a directory in place of the artifact of a source that values come from. Can be repeated.")
+	cmd.Flags().StringArrayVar(&d.sources, "source", nil, "NAMESPACE/NAME=DIRECTORY: a directory in place of the artifact of a source that values come from, or of a GitRepository or Bucket with the chart. Can be repeated.")
 	cmd.Flags().BoolVar(&d.asMe, "as-me", false, "Let templates look objects up with your own rights, and not with those of the release. The author of the chart may show them to others.")
 	cmd.Flags().StringArrayVar(&d.override, "override-manager", nil, "A field manager whose fields the controller takes over, as in the flag of the controller. Can be repeated.")
 	cmd.Flags().StringVar(&d.account, "default-service-account", "", "The ServiceAccount of a release without spec.serviceAccountName, as in the flag of the controller.")
@@ -111,8 +112,9 @@ type diffing struct {
 	revision      int
 	drift         bool
 	file, archive string
-	// sources are directories in place of sources of values.
+	// sources are directories in place of sources, and charts the archives in place of artifacts.
 	sources []string
+	charts  diff.Given
 	// asMe makes templates read as the user, and account is the ServiceAccount of a release that names
 	// none.
 	asMe    bool
@@ -198,14 +200,13 @@ func (d *diffing) show(ctx context.Context, c *connection, args []string) error 
 // diff computes the diffs that the flags choose: of each HelmRelease of a file, or of one. If one
 // of several cannot be compared, the error has been printed.
 func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]view.Diff, error) {
-	var archive diff.Archive
 	q := diff.Query{Reader: c}
 	if d.archive != "" {
-		var err error
-		if archive, err = os.ReadFile(d.archive); err != nil {
+		archive, err := os.ReadFile(d.archive)
+		if err != nil {
 			return nil, err
 		}
-		q.Artifact = archive.Artifact(filepath.Base(d.archive))
+		q.Artifact = d.charts.Artifact(filepath.Base(d.archive), archive)
 	}
 	checkouts, err := openCheckouts(d.sources)
 	if err != nil {
@@ -213,7 +214,7 @@ func (d *diffing) diff(ctx context.Context, c *connection, args []string) ([]vie
 	}
 	defer closeCheckouts(checkouts)
 	q.Checkouts = checkouts
-	dryRun, stop, err := d.connectDiffer(c, &q, archive)
+	dryRun, stop, err := d.connectDiffer(c, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +261,7 @@ func (d *diffing) ofFile(ctx context.Context, c *connection, q diff.Query, dryRu
 	if q.Release, err = diff.Propose(ctx, dryRun, hr); err != nil {
 		return found, err
 	}
-	if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
+	if q, err = d.prepare(ctx, c, q); err != nil {
 		return found, err
 	}
 	return d.differ.Proposed(ctx, q)
@@ -274,10 +275,28 @@ func (d *diffing) ofRelease(ctx context.Context, c *connection, q diff.Query) (f
 	case d.drift:
 		return d.differ.Drift(ctx, q)
 	}
-	if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil {
+	if q, err = d.prepare(ctx, c, q); err != nil {
 		return found, err
 	}
 	return d.differ.Desired(ctx, q)
+}
+
+// prepare returns a query with the rights of templates, and the chart of a directory.
+func (d *diffing) prepare(ctx context.Context, c *connection, q diff.Query) (diff.Query, error) {
+	var err error
+	if q.Lookups, err = d.lookups(ctx, c, q.Release); err != nil || q.Artifact.Digest != "" {
+		return q, err
+	}
+	found, err := inputs.NewResolver(c, c, nil).WithCheckouts(q.Checkouts).CheckedOutChart(ctx, q.Release)
+	switch key := client.ObjectKeyFromObject(q.Release).String(); {
+	case err != nil || found == nil:
+	case found.Kept:
+		_, _ = fmt.Fprintf(d.ErrOut, "note: %s: version %s of chart %s is packaged already, and with reconcileStrategy ChartVersion source-controller packages only other versions: "+
+			"the chart of the cluster is compared\n", key, text.Clean(found.Version), text.Clean(found.Name))
+	default:
+		q.Artifact = d.charts.Artifact(fmt.Sprintf("%s/%s-%s.tgz", key, found.Name, found.Version), found.Archive)
+	}
+	return q, err
 }
 
 // lookups returns how templates read: as the ServiceAccount of the release, if the user may impersonate
@@ -306,7 +325,7 @@ func (d *diffing) lookups(ctx context.Context, c *connection, hr *helmv2.HelmRel
 }
 
 // connectDiffer sets the connection of a query, and makes the Differ. The client sends only dry runs.
-func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archive) (dryRun client.Client, stop func(), err error) {
+func (d *diffing) connectDiffer(c *connection, q *diff.Query) (dryRun client.Client, stop func(), err error) {
 	if d.differ != nil {
 		return c.WithWatch, func() {}, nil
 	}
@@ -322,21 +341,21 @@ func (d *diffing) connectDiffer(c *connection, q *diff.Query, archive diff.Archi
 	if dryRun, err = client.New(config, options); err != nil {
 		return nil, nil, err
 	}
-	downloads, pool, stop := d.downloads(c, config, archive)
+	downloads, pool, stop := d.downloads(c, config, &d.charts)
 	d.differ = diff.New(diff.Options{Charts: downloads, Workers: pool, Settings: diff.Defaults(), OverrideManagers: d.override, Now: d.Now})
 	return dryRun, stop, nil
 }
 
 // downloads returns a store that downloads artifacts with the rights of the user, and the worker that reads
-// them. An archive, if given, takes the place of an artifact.
-func (s *Session) downloads(c client.Client, config *rest.Config, archive diff.Archive) (store *chart.Store, pool *worker.Pool, stop func()) {
+// them. Archives that are given take the place of artifacts.
+func (s *Session) downloads(c client.Client, config *rest.Config, given *diff.Given) (store *chart.Store, pool *worker.Pool, stop func()) {
 	const rest = 32 << 20
 	pool = worker.New(worker.Options{Size: 1, MaxRequest: chart.DefaultArtifactBytes + rest, TimeZone: s.Env("TZ"), Now: s.Now})
 	tunnel := &portForwardTransport{Config: config, Client: c, Base: http.DefaultTransport}
 	isService := func(host string) bool { _, is := serviceOf(host); return is }
 	transport := diff.Archives(tunnel, isService, c)
-	if archive != nil {
-		transport = archive.Before(transport)
+	if given != nil {
+		transport = given.Before(transport)
 	}
 	return diff.Store(transport, pool), pool, func() { tunnel.Close(); pool.Close() }
 }

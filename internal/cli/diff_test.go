@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -249,6 +252,28 @@ func TestDiffSources(t *testing.T) {
 		file+"apps/config=testdata/diff/missing", file+"apps/config=testdata/diff/sources.yaml", file+"apps/config=testdata/diff/checkout --source apps/config=testdata/diff/checkout",
 		"diff web --source apps/config=testdata/diff/checkout", "diff web --drift --source apps/config=testdata/diff/checkout")
 	f.expectQueries(t)
+}
+
+// TestDiffChartSource: a directory is in place of the repository with the chart, unless source-controller
+// would not package it again.
+func TestDiffChartSource(t *testing.T) {
+	w, f := diffWorld(t, upgraded())
+	const command = "diff web -f testdata/diff/folder.yaml --source apps/charts=testdata/diff/charts"
+	w.run(strings.Fields(command)...)
+	f.expectQueries(t, "proposed apps/web uid web-uid chart http://given.invalid/apps/web/web-1.4.0.tgz source apps/charts")
+
+	w, f = diffWorld(t, upgraded())
+	w.objects = append(w.objects, &sourcev1.HelmChart{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "apps-web", Generation: 1},
+		Spec: sourcev1.HelmChartSpec{
+			Chart: "./web", Version: "*", ReconcileStrategy: sourcev1.ReconcileStrategyChartVersion,
+			SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: sourcev1.GitRepositoryKind, Name: "charts"},
+		},
+		Status: sourcev1.HelmChartStatus{ObservedGeneration: 1, ObservedChartName: "web", Artifact: &fluxmeta.Artifact{Revision: "1.4.0"}},
+	})
+	f.proposed = func(string) (view.Diff, error) { return view.Diff{Namespace: "apps", Name: "web", Unchanged: 4}, nil }
+	w.golden("diff-chart-source", command, strings.Replace(command, "web", "shop", 1), command+" --source apps/other=testdata/diff/charts")
+	f.expectQueries(t, "proposed apps/web uid web-uid source apps/charts")
 }
 
 // TestDiffErrors: nothing is compared if it is not clear what.

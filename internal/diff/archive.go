@@ -9,6 +9,8 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"net/url"
+	"sync"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -23,25 +25,29 @@ import (
 // downloadTimeout limits the download of an artifact.
 const downloadTimeout = time.Minute
 
-// Archive is the archive of a chart that is given in place of an artifact.
-type Archive []byte
+// Given are archives of charts that are given in place of artifacts. It is safe for concurrent use.
+type Given struct{ archives sync.Map }
 
-// givenHost is the host of the URL of a given archive.
+// givenHost is the host of the URLs of given archives.
 const givenHost = "given.invalid"
 
-// Artifact returns the artifact with the content of the archive. Name is the name in messages.
-func (a Archive) Artifact(name string) chart.Artifact {
-	return chart.Artifact{URL: "http://" + givenHost + "/" + name, Digest: digest.FromBytes(a).String()}
+// Artifact returns an artifact with the content of an archive. The name is unique, and is in messages.
+func (g *Given) Artifact(name string, archive []byte) chart.Artifact {
+	at := url.URL{Scheme: "http", Host: givenHost, Path: "/" + name}
+	g.archives.Store(at.Path, archive)
+	return chart.Artifact{URL: at.String(), Digest: digest.FromBytes(archive).String()}
 }
 
-// Before returns a transport that serves the archive, and sends all other requests through base: values
+// Before returns a transport that serves the archives, and sends all other requests through base: values
 // may come from artifacts, too.
-func (a Archive) Before(base http.RoundTripper) http.RoundTripper {
+func (g *Given) Before(base http.RoundTripper) http.RoundTripper {
 	return sender(func(req *http.Request) (*http.Response, error) {
 		if req.URL.Host != givenHost {
 			return base.RoundTrip(req)
 		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a)), ContentLength: int64(len(a)), Request: req}, nil
+		found, _ := g.archives.Load(req.URL.Path)
+		archive, _ := found.([]byte)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(archive)), ContentLength: int64(len(archive)), Request: req}, nil
 	})
 }
 

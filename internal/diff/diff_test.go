@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -116,13 +117,16 @@ func TestCheckouts(t *testing.T) {
 func TestGivenArchive(t *testing.T) {
 	t.Parallel()
 	base := sender(func(req *http.Request) (*http.Response, error) { return nil, errors.New("sent to " + req.URL.Host) })
-	transport := Archive("given").Before(base)
-	for url, want := range map[string]string{Archive("given").Artifact("web.tgz").URL: "", "http://source-controller/x": "sent to source-controller"} {
+	given := &Given{}
+	transport := given.Before(base)
+	for url, want := range map[string]string{given.Artifact("web.tgz", []byte("given")).URL: "", given.Artifact("a b?%20#.tgz", []byte("given")).URL: "", "http://source-controller/x": "sent to source-controller"} {
 		resp, err := (&http.Client{Transport: transport}).Get(url) //nolint:noctx // a test
+		var body []byte
 		if err == nil {
+			body, err = io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 		}
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if (string(body) == "given") != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
 	}
@@ -480,7 +484,7 @@ func TestLookups(t *testing.T) {
 		"templates/all.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {found: {{ lookup \"v1\" \"ConfigMap\" \"prod\" \"treasure\" | len | quote }}}\n",
 	})
 	workers := worker.Local{Handler: handler.New()}
-	w.differ = New(Options{Charts: Store(w.archive.Before(nil), workers), Workers: workers, Now: time.Now})
+	w.differ = New(Options{Charts: Store(w.given.Before(nil), workers), Workers: workers, Now: time.Now})
 	w.Store("/api/v1/namespaces/prod/configmaps/treasure", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "treasure", "namespace": "prod"}})
 	for name, tc := range map[string]struct {
 		lookups Lookups

@@ -75,14 +75,15 @@ type world struct {
 	t       *testing.T
 	objects []client.Object
 	conn    *cluster.Connection
-	archive Archive
+	archive []byte
+	given   *Given
 	differ  *Differ
 	hr      *helmv2.HelmRelease
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, Server: apitest.New(t), archive: pack(t, map[string]string{
+	w := &world{t: t, Server: apitest.New(t), given: &Given{}, archive: pack(t, map[string]string{
 		"templates/all.yaml": templates, "templates/hook.yaml": hook, "templates/NOTES.txt": "{{ .Values.message }} and {{ .Values.password }}",
 	})}
 	w.Created = func(object map[string]any) {
@@ -95,7 +96,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	workers := worker.Local{Handler: handler.New()}
-	w.differ = New(Options{Charts: Store(w.archive.Before(nil), workers), Workers: workers, Now: time.Now})
+	w.differ = New(Options{Charts: Store(w.given.Before(nil), workers), Workers: workers, Now: time.Now})
 	w.hr = &helmv2.HelmRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", UID: "uid-1", Generation: 1},
 		Spec: helmv2.HelmReleaseSpec{
@@ -107,7 +108,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // pack returns the archive of chart note.
-func pack(t *testing.T, files map[string]string) Archive {
+func pack(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	gz := gzip.NewWriter(&buf)
@@ -153,7 +154,7 @@ func (w *world) query() Query {
 		w.t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(w.objects...).Build()
-	return Query{Release: w.hr, Reader: c, Connection: w.conn, Artifact: w.archive.Artifact("note.tgz")}
+	return Query{Release: w.hr, Reader: c, Connection: w.conn, Artifact: w.given.Artifact("note.tgz", w.archive)}
 }
 
 // apply runs the pending action, and records it in the status as the controller does.

@@ -20,11 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	chartarchive "github.com/pintle-dev/pintle/internal/chart/archive"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
-// Checkouts are directories in place of the artifacts of sources of values.
+// Checkouts are directories in place of the artifacts of sources of values, and of charts in folders.
 type Checkouts map[types.NamespacedName]*os.Root
 
 // checkoutRevision is the revision of a directory.
@@ -36,13 +37,9 @@ var errNotCheckedOut = errors.New("the directory has no such file, or " + source
 func (r *Resolver) checkedOut(ctx context.Context, ref reference, root *os.Root, want *Want) ([]reference, error) {
 	ref.revision = checkoutRevision
 	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}
-	obj, err := r.fileSource(ctx, ref.Kind, key)
-	if err != nil && !apierrors.IsNotFound(err) && !apimeta.IsNoMatchError(err) {
-		return nil, sourceUnreadable(ref.Kind, key, err)
-	}
-	ignored, err := ignoredIn(root, obj)
+	ignored, err := r.ignoredIn(ctx, root, ref.Kind, key)
 	if err != nil {
-		return nil, ref.unresolved(err)
+		return nil, err
 	}
 	found, err := chartarchive.SelectIn(root, ignored, []string{ref.GetValuesKey()})
 	if err == nil {
@@ -63,9 +60,78 @@ func (r *Resolver) checkedOut(ctx context.Context, ref reference, root *os.Root,
 	return ref.files(files, want)
 }
 
+// CheckedOutChart is a chart in a directory.
+type CheckedOutChart struct {
+	Archive       []byte
+	Name, Version string
+	// Kept is true if source-controller does not package the chart, but keeps the archive that it has:
+	// with the strategy ChartVersion, another version is required.
+	Kept bool
+}
+
+// IsChartSource reports whether a key is of the repository or bucket that spec.chart is in a folder of.
+func IsChartSource(hr *helmv2.HelmRelease, key types.NamespacedName) bool {
+	if !hr.HasChartTemplate() {
+		return false
+	}
+	kind := hr.Spec.Chart.Spec.SourceRef.Kind
+	return (kind == helmv2.KindGitRepository || kind == helmv2.KindBucket) &&
+		key == types.NamespacedName{Namespace: hr.Spec.Chart.GetNamespace(hr.Namespace), Name: hr.Spec.Chart.Spec.SourceRef.Name}
+}
+
+// CheckedOutChart returns the chart of a release that has a directory in place of its source; nil if it has
+// none.
+func (r *Resolver) CheckedOutChart(ctx context.Context, hr *helmv2.HelmRelease) (*CheckedOutChart, error) {
+	for key, root := range r.checkouts {
+		if !IsChartSource(hr, key) {
+			continue
+		}
+		spec := hr.Spec.Chart.Spec
+		ignored, err := r.ignoredIn(ctx, root, spec.SourceRef.Kind, key)
+		if err != nil {
+			return nil, err
+		}
+		defaults, err := chartarchive.MergeIn(root, ignored, spec.ValuesFiles, spec.IgnoreMissingValuesFiles)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", root.Name(), err)
+		}
+		data, c, err := chartarchive.Package(root, ignored, spec.Chart, defaults)
+		if err != nil {
+			return nil, fmt.Errorf("chart %s in %s %w", spec.Chart, root.Name(), err)
+		}
+		found := &CheckedOutChart{Archive: data, Name: c.Name(), Version: c.Metadata.Version}
+		found.Kept, err = r.keepsChart(ctx, hr, found)
+		return found, err
+	}
+	return nil, nil //nolint:nilnil // see above
+}
+
+// keepsChart reports whether source-controller keeps the archive that it has of a chart.
+func (r *Resolver) keepsChart(ctx context.Context, hr *helmv2.HelmRelease, c *CheckedOutChart) (bool, error) {
+	live := &sourcev1.HelmChart{}
+	if err := r.reader.Get(ctx, TemplateKey(hr), live); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if strategyOf(hr.Spec.Chart.Spec) != helmv2.ReconcileStrategyChartVersion || !HasTemplateChart(live, TemplateSource(hr)) ||
+		live.Status.ObservedGeneration != live.Generation || live.Status.Artifact == nil || live.Status.ObservedChartName != c.Name {
+		return false, nil
+	}
+	have, want := live.Status.Artifact.Revision, c.Version
+	if len(hr.Spec.Chart.Spec.ValuesFiles) > 0 {
+		// The metadata is the generation of the HelmChart.
+		have, _, _ = strings.Cut(have, "+")
+		want, _, _ = strings.Cut(want, "+")
+	}
+	return have == want, nil
+}
+
 // ignoredIn returns which files of a directory source-controller leaves out of the artifact of a source.
 // A source that does not exist has no spec.
-func ignoredIn(root *os.Root, source client.Object) (ignored func(name string, dir bool) bool, err error) {
+func (r *Resolver) ignoredIn(ctx context.Context, root *os.Root, kind string, key types.NamespacedName) (chartarchive.Ignored, error) {
+	source, err := r.fileSource(ctx, kind, key)
+	if err != nil && !apierrors.IsNotFound(err) && !apimeta.IsNoMatchError(err) {
+		return nil, sourceUnreadable(kind, key, err)
+	}
 	none := func(string, bool) bool { return false }
 	var spec *string
 	_, isBucket := source.(*sourcev1.Bucket)
@@ -135,7 +201,7 @@ func readIgnored(root *os.Root, nested bool) ([]gitignore.Pattern, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", sourceignore.IgnoreFile, err)
+		return nil, fmt.Errorf("%s in %s cannot be read: %w", sourceignore.IgnoreFile, root.Name(), err)
 	}
 	return all, nil
 }

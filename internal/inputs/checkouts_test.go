@@ -6,6 +6,7 @@ package inputs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -107,6 +109,20 @@ func TestCheckouts(t *testing.T) {
 	}
 }
 
+// TestCheckoutOfIgnoreFile: .sourceignore is in artifacts, except of a Bucket.
+func TestCheckoutOfIgnoreFile(t *testing.T) {
+	t.Parallel()
+	root := checkedOut(t, nil, map[string]string{".sourceignore": "a: 1\n"})
+	for kind, want := range map[string]string{helmv2.KindGitRepository: "map[a:1]", helmv2.KindBucket: "map[]"} {
+		reads := reader(t)
+		got, err := NewResolver(reads, reads, nil).WithCheckouts(Checkouts{{Namespace: "prod", Name: "config"}: root}).
+			Values(t.Context(), withRefs(fileOf(".sourceignore", func(ref *helmv2.ValuesReference) { ref.Kind, ref.Optional = kind, true })))
+		if err != nil || fmt.Sprint(got.Values) != want {
+			t.Errorf("%s: %v, error %v", kind, got.Values, err)
+		}
+	}
+}
+
 // TestCheckoutErrors: a file that is not in the directory is an error with the reason. The source need not
 // exist, but must be readable if it does.
 func TestCheckoutErrors(t *testing.T) {
@@ -123,7 +139,7 @@ func TestCheckoutErrors(t *testing.T) {
 	}{
 		"Ignored":     {ignore: "e/", want: unresolved + "the directory has no such file, or .sourceignore or spec.ignore of the source leaves it out"},
 		"Optional":    {ignore: "e/", optional: true},
-		"LinkOutside": {link: true, want: unresolved + ".sourceignore cannot be read: "},
+		"LinkOutside": {link: true, want: ".sourceignore in "},
 		"NoKind":      {err: &apimeta.NoKindMatchError{GroupKind: kind}},
 		"Forbidden":   {err: apierrors.NewForbidden(schema.GroupResource{Resource: "gitrepositories"}, "config", errors.New("no")), want: "could not get Source object GitRepository 'prod/config'"},
 	} {
@@ -147,6 +163,70 @@ func TestCheckoutErrors(t *testing.T) {
 		_, err := r.Values(t.Context(), withRefs(fileOf("e/a.yaml", func(ref *helmv2.ValuesReference) { ref.Optional = tc.optional })))
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestCheckedOutChart: a chart in a directory is packaged, unless source-controller keeps the archive that
+// it has.
+func TestCheckedOutChart(t *testing.T) {
+	t.Parallel()
+	root := checkedOut(t, nil, map[string]string{
+		".sourceignore": "*.bak\n", "web/Chart.yaml": "{apiVersion: v2, name: web, version: 1.4.0}", "web/values.yaml": "a: 0", "web/x.bak": "x", "prod.yaml": "a: 1",
+	})
+	chart := func(edit ...func(*helmv2.HelmChartTemplateSpec)) *helmv2.HelmRelease {
+		return app(func(hr *helmv2.HelmRelease) {
+			hr.Spec.ChartRef = nil
+			hr.Spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
+				Chart: "./web", SourceRef: helmv2.CrossNamespaceObjectReference{Kind: helmv2.KindGitRepository, Name: "config"},
+			}}
+			for _, e := range edit {
+				e(&hr.Spec.Chart.Spec)
+			}
+		})
+	}
+	prod := func(spec *helmv2.HelmChartTemplateSpec) { spec.ValuesFiles = []string{"prod.yaml"} }
+	revision := func(spec *helmv2.HelmChartTemplateSpec) { spec.ReconcileStrategy = helmv2.ReconcileStrategyRevision }
+	helmRepository := func(spec *helmv2.HelmChartTemplateSpec) { spec.SourceRef.Kind = sourcev1.HelmRepositoryKind }
+	// have is a HelmChart that was packaged as a version.
+	have := func(hr *helmv2.HelmRelease, version string, edit ...func(*sourcev1.HelmChart)) client.Object {
+		o, _ := TemplateSource(hr).(*sourcev1.HelmChart)
+		o.Status = sourcev1.HelmChartStatus{ObservedChartName: "web", Artifact: &fluxmeta.Artifact{Revision: version}}
+		for _, e := range edit {
+			e(o)
+		}
+		return o
+	}
+	for name, tc := range map[string]struct {
+		hr   *helmv2.HelmRelease
+		live client.Object
+		// want is whether the archive is kept; nil if the directory is not used.
+		want *bool
+	}{
+		"New":            {hr: chart(), want: new(false)},
+		"Kept":           {hr: chart(), live: have(chart(), "1.4.0"), want: new(true)},
+		"OtherVersion":   {hr: chart(), live: have(chart(), "1.3.0"), want: new(false)},
+		"OtherMetadata":  {hr: chart(), live: have(chart(), "1.4.0+1"), want: new(false)},
+		"OtherName":      {hr: chart(), live: have(chart(), "1.4.0", func(o *sourcev1.HelmChart) { o.Status.ObservedChartName = "shop" }), want: new(false)},
+		"OtherSpec":      {hr: chart(prod), live: have(chart(), "1.4.0"), want: new(false)},
+		"NotObserved":    {hr: chart(), live: have(chart(), "1.4.0", func(o *sourcev1.HelmChart) { o.Generation = 1 }), want: new(false)},
+		"NoArtifact":     {hr: chart(), live: have(chart(), "", func(o *sourcev1.HelmChart) { o.Status.Artifact = nil }), want: new(false)},
+		"ValuesFiles":    {hr: chart(prod), live: have(chart(prod), "1.4.0+3"), want: new(true)},
+		"Revision":       {hr: chart(revision), live: have(chart(revision), "1.4.0"), want: new(false)},
+		"HelmRepository": {hr: chart(helmRepository)},
+		"ChartRef":       {hr: app()},
+	} {
+		var objects []client.Object
+		if tc.live != nil {
+			objects = append(objects, tc.live)
+		}
+		reads := reader(t, objects...)
+		got, err := NewResolver(reads, reads, nil).WithCheckouts(Checkouts{{Namespace: "prod", Name: "config"}: root}).CheckedOutChart(t.Context(), tc.hr)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case (got == nil) != (tc.want == nil) || got != nil && (got.Kept != *tc.want || got.Name != "web" || got.Version != "1.4.0"):
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

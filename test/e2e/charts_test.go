@@ -4,18 +4,29 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/md5" // #nosec G501 -- the ETag of S3
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // umbrella are the files of a chart with a library, and an application as dependency in all ways.
@@ -55,6 +66,11 @@ kind: ConfigMap
 metadata: {name: {{ .name }}}
 data: {{ toJson .data }}
 {{- end }}`,
+	".sourceignore":                  "*.bak\n",
+	"charts/umbrella/.helmignore":    "notes/\n",
+	"charts/umbrella/notes/todo.txt": "left out by Helm",
+	"charts/umbrella/values.bak":     "left out by source-controller",
+	"charts/umbrella/files/kept.txt": "kept",
 	// Templates of a library that have no names of their own render nothing.
 	"charts/umbrella/charts/library/templates/card.yaml": `{{ fail "a library is not rendered" }}`,
 
@@ -96,6 +112,57 @@ func TestUmbrella(t *testing.T) {
 		// A condition has precedence over tags.
 		"shop-both": {"message": "none"},
 	})
+	w.packaged(hr, umbrella)
+}
+
+// packaged checks that diff packages the chart of a directory as source-controller does.
+func (w world) packaged(hr *helmv2.HelmRelease, files map[string]string) {
+	w.Helper()
+	key := types.NamespacedName{Namespace: w.Namespace, Name: hr.Spec.Chart.Spec.SourceRef.Name}
+	r := inputs.NewResolver(env.Client, env.Client, nil).WithCheckouts(inputs.Checkouts{key: w.directory(files)})
+	got, err := r.CheckedOutChart(w.Context(), hr)
+	w.Must(err)
+	live := &sourcev1.HelmChart{}
+	w.Get(hr.GetHelmChartName(), live)
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodGet, live.Status.Artifact.URL, http.NoBody)
+	w.Must(err)
+	resp, err := http.DefaultClient.Do(req)
+	w.Must(err)
+	theirs, err := loader.LoadArchive(resp.Body)
+	w.Must(errors.Join(err, resp.Body.Close()))
+	ours, err := loader.LoadArchive(bytes.NewReader(got.Archive))
+	w.Must(err)
+	// source-controller adds the generation of the HelmChart to the version.
+	w.equal("kept", []any{got.Kept, live.Status.Artifact.Revision}, []any{true, got.Version + "+1"})
+	w.equal("the chart", contentsOf(ours), contentsOf(theirs))
+	// source-controller also adds a copy of a dependency for each alias.
+	for _, d := range ours.Dependencies() {
+		i := slices.IndexFunc(theirs.Dependencies(), func(their *helmchart.Chart) bool { return their.Name() == d.Name() })
+		w.equal(d.Name(), contentsOf(d), contentsOf(theirs.Dependencies()[i]))
+	}
+}
+
+// contentsOf returns the values, templates and files of a chart as a text.
+func contentsOf(c *helmchart.Chart) string {
+	all := []string{fmt.Sprint(c.ChartFullPath(), " ", c.Values)}
+	for _, f := range slices.Concat(c.Templates, c.Files) {
+		all = append(all, c.ChartFullPath()+"/"+f.Name+" "+string(f.Data))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// directory returns a directory with files.
+func (w world) directory(files map[string]string) *os.Root {
+	w.Helper()
+	root, err := os.OpenRoot(w.TempDir())
+	w.Must(err)
+	w.Cleanup(func() { _ = root.Close() })
+	for name, content := range files {
+		w.Must(root.MkdirAll(path.Dir(name), 0o700))
+		w.Must(root.WriteFile(name, []byte(content), 0o600))
+	}
+	return root
 }
 
 // bucketName is the only bucket of the server.

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -224,14 +222,7 @@ func (o origin) upgrades() *helmv2.HelmRelease {
 // digestIn returns the digest of the files that a release would use of a directory.
 func (o origin) digestIn(hr *helmv2.HelmRelease, files map[string]string) string {
 	o.Helper()
-	root, err := os.OpenRoot(o.TempDir())
-	o.Must(err)
-	defer func() { _ = root.Close() }()
-	for name, content := range files {
-		o.Must(root.MkdirAll(path.Dir(name), 0o700))
-		o.Must(root.WriteFile(name, []byte(content), 0o600))
-	}
-	r := inputs.NewResolver(env.Client, env.Client, nil).WithSettings(diff.Defaults()).WithCheckouts(inputs.Checkouts{client.ObjectKeyFromObject(o.source): root})
+	r := inputs.NewResolver(env.Client, env.Client, nil).WithSettings(diff.Defaults()).WithCheckouts(inputs.Checkouts{client.ObjectKeyFromObject(o.source): o.directory(files)})
 	want, err := r.Values(o.Context(), hr)
 	o.Must(err)
 	return want.Files[0].Digest

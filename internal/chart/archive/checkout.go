@@ -11,16 +11,33 @@ import (
 	"path"
 )
 
-// SelectIn is Select for a directory in place of an artifact, with the same rules and limits. Links,
-// special files, .git and what ignored reports are left out, as source-controller does.
-func SelectIn(root *os.Root, ignored func(name string, dir bool) bool, patterns []string) ([]Selection, error) {
+// Ignored reports whether source-controller leaves a file or directory out of an artifact. Files of an
+// ignored directory may be in it.
+type Ignored func(name string, dir bool) bool
+
+// SelectIn is Select for a directory in place of an artifact, with the same rules and limits.
+func SelectIn(root *os.Root, ignored Ignored, patterns []string) ([]Selection, error) {
 	s := NewSelector(patterns)
+	err := walkIn(root, ".", ignored, func(name string, info fs.FileInfo) error {
+		file := &openedFile{root: root, name: name}
+		defer file.close()
+		return s.Add(name, true, info.IsDir(), file)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Selections(), nil
+}
+
+// walkIn calls visit for the files and directories below dir that an artifact would have: links, special
+// files and .git are left out, as source-controller does.
+func walkIn(root *os.Root, dir string, ignored Ignored, visit func(name string, info fs.FileInfo) error) error {
 	left := int64(maxUnpackedBytes)
-	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return unreadable(err)
-		case name == ".":
+		case name == dir:
 			return nil
 		case path.Base(name) == ".git":
 			if entry.IsDir() {
@@ -28,26 +45,20 @@ func SelectIn(root *os.Root, ignored func(name string, dir bool) bool, patterns 
 			}
 			return nil
 		case !entry.IsDir() && !entry.Type().IsRegular(), ignored(name, entry.IsDir()):
-			// A file of an ignored directory may be included.
 			return nil
 		}
-		if !entry.IsDir() {
-			info, err := entry.Info()
-			if err != nil {
-				return unreadable(err)
-			}
-			if left -= info.Size(); left < 0 {
-				return errArtifactTooLarge
-			}
+		info, err := entry.Info()
+		if err != nil {
+			return unreadable(err)
 		}
-		file := &openedFile{root: root, name: name}
-		defer file.close()
-		return s.Add(name, true, entry.IsDir(), file)
+		if !info.IsDir() {
+			left -= info.Size()
+		}
+		if left < 0 {
+			return errArtifactTooLarge
+		}
+		return visit(name, info)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.Selections(), nil
 }
 
 // unreadable returns an error that continues a sentence.

@@ -7,6 +7,7 @@
 //	load.go       Load: an archive as a chart
 //	check.go      archives that must not be unpacked
 //	checkout.go   SelectIn: the files of a directory, for the plugin
+//	package.go    Package: the archive of a chart in a directory, for the plugin
 //	shifttime.go  templates at another time
 //	reads.go      lookups and capabilities in templates
 //	size.go       estimates of the memory of parsed charts
