@@ -24,7 +24,7 @@ const (
 
 	// Tests that stop or replace the controller exclude all others.
 	failover = "^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestSecondController|TestSecondControllerTakesOver|TestShards|TestShortOfMemory)$"
-	restarts = "^(TestClouds|TestHelmCharts|TestHooksSurviveKill|TestNextHookSurvivesKill|TestOperationSurvivesKill|TestRemoteCluster|TestRolloutSurvivesKill|TestShutdownIsNoFailure|TestSurvivesKill|TestValuesFromSources)$"
+	restarts = "^(TestClouds|TestHelmCharts|TestHooksSurviveKill|TestNextHookSurvivesKill|TestOperationSurvivesKill|TestRemoteCluster|TestRolloutStages|TestRolloutSurvivesKill|TestShutdownIsNoFailure|TestSurvivesKill|TestValuesFromSources)$"
 	// While an aggregated API is away, the discovery of its control plane is incomplete.
 	alone = "^TestAggregatedAPIAway$"
 )

@@ -5,8 +5,10 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +17,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cli"
 	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -34,6 +38,40 @@ type wave struct {
 	// most is the largest number of releases in flight.
 	most   int
 	random *rand.Rand
+}
+
+// newWave returns a wave without releases, whose source has version 1.0.0.
+func newWave(w world) *wave {
+	w.Helper()
+	w.pushVersion("1.0.0")
+	return &wave{
+		world: w, source: w.source("hello", env.Registry.Address), events: make(chan *helmv2.HelmRelease),
+		releases: map[string]*helmv2.HelmRelease{}, bad: map[string]bool{},
+	}
+}
+
+// add creates a release.
+func (f *wave) add(name string, labels map[string]string, bad bool) {
+	f.Helper()
+	hr := f.Draft(name, fixture.ChartRef(helmv2.KindOCIRepository, "hello"), values{"hook": values{"enabled": false}})
+	hr.Labels = labels
+	hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: new(true)}}
+	f.Create(hr)
+	f.releases[name], f.bad[name] = hr, bad
+}
+
+// watch waits until all releases are ready, and receives events from then on.
+func (f *wave) watch() {
+	f.Helper()
+	for _, hr := range f.releases {
+		f.UntilReady(hr)
+	}
+	watchAll(f.world, f.Namespace, &helmv2.HelmReleaseList{}, func(hr *helmv2.HelmRelease) {
+		select {
+		case f.events <- hr:
+		case <-f.Context().Done():
+		}
+	})
 }
 
 // inFlight reports whether a release is upgraded or watched after that.
@@ -151,32 +189,16 @@ func TestRolloutSurvivesKill(t *testing.T) {
 	}
 	moments := killMoments(t)
 	w := newWorld(t)
-	w.pushVersion("1.0.0")
-	f := &wave{
-		world: w, source: w.source("hello", env.Registry.Address), releases: map[string]*helmv2.HelmRelease{}, bad: map[string]bool{}, events: make(chan *helmv2.HelmRelease),
-		random: rand.New(rand.NewPCG(uint64(moments[0]*1e9), 3)),
-	}
+	f := newWave(w)
+	f.random = rand.New(rand.NewPCG(uint64(moments[0]*1e9), 3))
 	const count, concurrent, failures = 40, 5, 3
 	for i := range count {
-		name := fmt.Sprintf("r%03d", i)
-		f.bad[name] = i%5 == 1
-		hr := w.Draft(name, fixture.ChartRef(helmv2.KindOCIRepository, "hello"), values{"hook": values{"enabled": false}})
-		hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: new(true)}}
-		w.Create(hr)
-		f.releases[name] = hr
+		f.add(fmt.Sprintf("r%03d", i), nil, i%5 == 1)
 	}
-	for _, hr := range f.releases {
-		w.UntilReady(hr)
-	}
+	f.watch()
 	w.Create(&v1alpha1.ReleasePolicy{ObjectMeta: w.Meta("fleet"), Spec: v1alpha1.ReleasePolicySpec{Rollout: &v1alpha1.Rollout{
 		MaxConcurrent: concurrent, MaxFailed: failures, BakeTime: metav1.Duration{Duration: 5 * time.Second},
 	}}})
-	watchAll(w, w.Namespace, &helmv2.HelmReleaseList{}, func(hr *helmv2.HelmRelease) {
-		select {
-		case f.events <- hr:
-		case <-w.Context().Done():
-		}
-	})
 
 	f.publish("2.0.0")
 	failed := func() (n int) {
@@ -218,5 +240,89 @@ func TestRolloutSurvivesKill(t *testing.T) {
 	})
 	if f.most != concurrent {
 		t.Errorf("%d in flight", f.most)
+	}
+}
+
+// resume runs `kubectl pintle rollout resume`.
+func (f *wave) resume(policy string) {
+	f.Helper()
+	var out bytes.Buffer
+	s := &cli.Session{
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out},
+		Now:       time.Now, Env: os.Getenv,
+	}
+	cmd := cli.Command(s)
+	cmd.SetArgs([]string{"rollout", "resume", policy, "--kubeconfig", env.Kubeconfig, "--namespace", f.Namespace})
+	code := s.Report(cmd.ExecuteContext(f.Context()))
+	if want := "clusterreleasepolicy.pintle.dev/" + policy + " resumed\n"; code != 0 || out.String() != want {
+		f.Fatalf("exit code %d: %s", code, &out)
+	}
+}
+
+// TestRolloutStages: the second stage waits for the canaries, and for a person after one of them has failed,
+// even if the controller is killed meanwhile.
+func TestRolloutStages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	f := newWave(newWorld(t))
+	canary := map[string]string{"stage": "canary"}
+	// By name alone, the canaries would be the last ones.
+	f.add("y0", canary, true)
+	f.add("y1", canary, false)
+	rest := []string{"r0", "r1", "r2", "r3"}
+	for _, name := range rest {
+		f.add(name, nil, false)
+	}
+	f.watch()
+	fleet := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
+	fleet.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.Namespace}}
+	fleet.Spec.Rollout = &v1alpha1.Rollout{
+		MaxConcurrent: 3, MaxFailed: 1, BakeTime: metav1.Duration{Duration: 5 * time.Second},
+		Order: []metav1.LabelSelector{{MatchLabels: canary}, {}},
+	}
+	f.Create(fleet)
+	t.Cleanup(func() { f.Must(client.IgnoreNotFound(env.Client.Delete(context.Background(), fleet))) })
+
+	f.publish("2.0.0")
+	f.until("halted", 0, func() bool {
+		halted := true
+		for _, name := range rest {
+			hr := f.releases[name]
+			if inFlight(hr) || hr.Status.History[0].Version != 1 {
+				t.Fatalf("%s has begun:\n%s", name, f.describe())
+			}
+			ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
+			halted = halted && waits(hr) && strings.Contains(ready.Message, "halts hello 2.0.0") &&
+				strings.Contains(ready.Message, "/y0 failed: ") && strings.Contains(ready.Message, "stage 2 of 2")
+		}
+		bad := f.releases["y0"]
+		return halted && bad.Status.UpgradeFailures > 0 && has(bad, "1.") && has(f.releases["y1"], "2.") && harness.Ready(f.releases["y1"])
+	})
+
+	f.Must(env.Controller.Kill(t.Context()))
+	f.Must(env.Controller.Start())
+	asked := &helmv2.HelmRelease{ObjectMeta: f.Meta("r0")}
+	f.Edit(asked, func(hr *helmv2.HelmRelease) {
+		metav1.SetMetaDataAnnotation(&hr.ObjectMeta, helmv2.AnnotationReconcileRequest, "now")
+	})
+	f.until("reconciled", 0, func() bool { return f.releases["r0"].Status.LastHandledReconcileAt == "now" })
+	for _, name := range rest {
+		if hr := f.releases[name]; !waits(hr) || hr.Status.History[0].Version != 1 {
+			t.Errorf("%s has begun after a restart:\n%s", name, f.describe())
+		}
+	}
+
+	f.resume(fleet.Name)
+	f.until("upgraded", 0, func() bool {
+		for _, name := range rest {
+			if hr := f.releases[name]; !has(hr, "2.") || !harness.Ready(hr) {
+				return false
+			}
+		}
+		return true
+	})
+	if bad := f.releases["y0"]; bad.Status.History[0].Version != 3 || f.most > 3 {
+		t.Errorf("%d in flight:\n%s", f.most, f.describe())
 	}
 }
