@@ -150,6 +150,17 @@ func (f *wave) disturb(hr *helmv2.HelmRelease) {
 	}
 }
 
+// record returns the resourceVersions of the records of a release.
+func (f *wave) record(name string) (versions string) {
+	f.Helper()
+	var list corev1.SecretList
+	f.Must(env.Client.List(f.Context(), &list, client.InNamespace(f.Namespace), client.MatchingLabels{"owner": "helm", "name": name}))
+	for i := range list.Items {
+		versions += list.Items[i].Name + " " + list.Items[i].ResourceVersion + "\n"
+	}
+	return versions
+}
+
 // describe has a line for each release.
 func (f *wave) describe() string {
 	var b strings.Builder
@@ -200,6 +211,10 @@ func TestRolloutSurvivesKill(t *testing.T) {
 		MaxConcurrent: concurrent, MaxFailed: failures, BakeTime: metav1.Duration{Duration: 5 * time.Second},
 	}}})
 
+	records := map[string]string{}
+	for name := range f.releases {
+		records[name] = f.record(name)
+	}
 	f.publish("2.0.0")
 	failed := func() (n int) {
 		for _, hr := range f.releases {
@@ -219,6 +234,9 @@ func TestRolloutSurvivesKill(t *testing.T) {
 		switch ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady); {
 		case waits(hr):
 			untouched++
+			if got := f.record(name); got == "" || got != records[name] {
+				t.Errorf("%s has records\n%snot\n%s", name, got, records[name])
+			}
 			if hr.Status.History[0].Version != 1 || !strings.Contains(ready.Message, "ReleasePolicy/fleet halts hello 2.0.0") || !strings.Contains(ready.Message, " failed: ") {
 				t.Errorf("%s: revision %d, %s", name, hr.Status.History[0].Version, ready.Message)
 			}
