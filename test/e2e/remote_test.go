@@ -234,7 +234,7 @@ func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
 		a.change(hr, values{"message": message})
 	}
 	for _, hr := range all {
-		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, away, "tried again within")
+		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, away, "Retrying with back-off.")
 	}
 	a.Must(env.Client.Delete(a.Context(), all[0]))
 	a.UntilCondition(all[0], helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, a.host, away)
