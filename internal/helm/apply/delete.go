@@ -187,14 +187,19 @@ func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation, 
 	if uid != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	send := func() error {
 		answer, err := resource.NewHelper(info.Client, info.Mapping).
 			DeleteWithOptions(info.Namespace, info.Name, options)
 		if err == nil {
 			d.waiter.Deleted(info, answer)
 		}
 		return err
-	})
+	}
+	if uid != "" {
+		// Another object stays another one.
+		return send()
+	}
+	return retry.RetryOnConflict(retry.DefaultRetry, send)
 }
 
 // live reads the metadata of an object that may be deleted, or returns nil if it does not exist.
