@@ -45,6 +45,10 @@ const (
 
 	// OverridePolicy is the name of the ValidatingAdmissionPolicy for overrides, and of its binding.
 	OverridePolicy string = "release-override." + Group
+
+	// ReplacePolicy is the name of the ValidatingAdmissionPolicy for the objects that approvals name to be
+	// replaced, and of its binding. It requires the verb VerbApprove.
+	ReplacePolicy string = "release-replace." + Group
 )
 
 // Conditions of a ReleasePlan.

@@ -58,6 +58,12 @@ type ReleasePlanSpec struct {
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
 
+	// Objects of the plan that are deleted and created anew, since the API server refuses to change
+	// them. They count together with the approval of the same plan, for one action, and only where the
+	// admission policy for replacements is installed.
+	// +optional
+	Replace *PlanReplace `json:"replace,omitempty"`
+
 	// The digest of a plan that is not applied. It takes precedence over approved.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
@@ -78,6 +84,41 @@ type ReleasePlanSpec struct {
 	// only where the admission policy for overrides is installed. It replaces no approval.
 	// +optional
 	Override *PlanOverride `json:"override,omitempty"`
+}
+
+// PlanReplace names objects of one plan that are deleted and created anew.
+type PlanReplace struct {
+	// The digest of the plan: status.digest. The names do not count for another plan.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Digest string `json:"digest"`
+
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +required
+	Objects []PlanObject `json:"objects"`
+}
+
+// PlanObject names an object of a plan.
+type PlanObject struct {
+	// Any version of any group, if it is empty.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// Empty for cluster-scoped objects, and for objects in the namespace of the release.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // PlanOverride is an override of the freezes and windows that hold the action of a plan.
@@ -365,9 +406,27 @@ type PlanChange struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
+	// Set if the API server refuses to change the object, and would create it in its new form.
+	// +optional
+	Replacement *PlanReplacement `json:"replacement,omitempty"`
+
 	// The fields that change.
 	// +optional
 	Fields []PlanField `json:"fields,omitempty"`
+}
+
+// PlanReplacement is the replacement of an object that cannot be changed.
+type PlanReplacement struct {
+	// The UID of the live object. Another object of its name is not deleted.
+	UID string `json:"uid"`
+
+	// Why an approval must not name the object in spec.replace; empty if it may.
+	// +optional
+	Refused string `json:"refused,omitempty"`
+
+	// True if the claims of a StatefulSet are deleted with it, by its persistentVolumeClaimRetentionPolicy.
+	// +optional
+	DeletesClaims bool `json:"deletesClaims,omitempty"`
 }
 
 // PlanRemoval counts the objects of one kind that are deleted or replaced.

@@ -38,6 +38,9 @@ func (s *Session) orOperation(yes *bool, cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if cmd.Flags().Changed("replace") {
+			return errors.New("--replace is for plans: an Operation has no objects to replace")
+		}
 		return s.approveOperation(cmd.Context(), c, name, cmd.Flag("digest").Value.String(), *yes)
 	}
 	return cmd

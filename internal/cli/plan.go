@@ -106,19 +106,25 @@ func approveCommand(s *Session) *cobra.Command {
 		Short: "Approve the plan of a release, or an Operation",
 		Long: "Shows the ReleasePlan and asks, unless --digest names the plan that was looked at. Then it sets spec.approved to the digest that was shown, " +
 			"and spec.approvedBy to the user of the kubeconfig. The approval counts for this digest only.\n\n" +
+			"--replace names an object that the API server refuses to change, and would create in its new form. The upgrade deletes and creates it. " +
+			"The controller honours it only where the admission policy " + v1alpha1.ReplacePolicy + " is installed.\n\n" +
 			"operation/NAME approves the hooks of an Operation that waits for it, likewise by their digest. kubectl pintle hooks shows them.",
 		Example: "  # Look at the plan, and approve it\n" +
 			"  kubectl pintle approve web\n\n" +
 			"  # Approve the plan that was shown before\n" +
 			"  kubectl pintle plan web\n" +
 			"  kubectl pintle approve web --digest sha256:...\n\n" +
+			"  # Approve the plan, and replace a StatefulSet whose claim templates change\n" +
+			"  kubectl pintle approve web --replace StatefulSet/db\n\n" +
 			"  # Approve an Operation\n" +
 			"  kubectl pintle approve operation/web-migrate",
 	}
 	yes := false
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask before what is shown is approved.")
+	var replace []string
+	cmd.Flags().StringArrayVar(&replace, "replace", nil, "An object that is deleted and created anew: KIND/NAME, or NAMESPACE/KIND/NAME. Repeatable.")
 	confirm := func(plan *v1alpha1.ReleasePlan) error {
-		if err := view.Approve(plan.DeepCopy(), "", ""); err != nil {
+		if err := view.Approve(plan.DeepCopy(), "", "", replace...); err != nil {
 			return err
 		}
 		return s.confirmPlan(plan, "Approve this plan?", yes)
@@ -128,7 +134,7 @@ func approveCommand(s *Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return view.Approve(plan, seen, user)
+		return view.Approve(plan, seen, user, replace...)
 	}))
 }
 
@@ -245,6 +251,9 @@ func decideCommand(s *Session, cmd *cobra.Command, done string, confirm func(pla
 			return err
 		}
 		_, err = fmt.Fprintf(s.Out, "releaseplan.%s/%s %s: %s\n", v1alpha1.Group, plan.Name, done, text.Clean(plan.Status.Digest))
+		for _, sentence := range view.Replaced(plan) {
+			_, err = fmt.Fprintln(s.Out, text.Clean(sentence))
+		}
 		return err
 	}
 	return cmd

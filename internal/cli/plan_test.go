@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,7 +80,7 @@ func TestApprove(t *testing.T) {
 	w := planWorld(t)
 	w.in = "yes\n"
 	w.golden("approve", "approve billing -n finance")
-	if got, want := w.plan("billing"), (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}); got != want {
+	if got, want := w.plan("billing"), (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("after approving, the plan is %+v", got)
 	}
 	w.golden("reject", "reject billing -n finance --reason risky", "plan billing -n finance")
@@ -88,8 +89,30 @@ func TestApprove(t *testing.T) {
 	}
 	w.in = ""
 	w.golden("approved", "approve billing -n finance --digest sha256:abcd")
-	if got := w.plan("billing"); got != (v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}) {
+	if got := w.plan("billing"); !reflect.DeepEqual(got, v1alpha1.ReleasePlanSpec{Approved: "sha256:abcd", ApprovedBy: "alice"}) {
 		t.Errorf("after approving again, the plan is %+v", got)
+	}
+}
+
+// TestApproveReplacement: an approval names objects that the API server would create and not change, and
+// no others. It needs all of them, and an approval without names has none.
+func TestApproveReplacement(t *testing.T) {
+	w := planWorld(t)
+	w.golden("approve-replace-errors", "plan immutable -n finance", "approve immutable -n finance --yes", "approve immutable -n finance --yes --replace StatefulSet/db",
+		"approve immutable -n finance --yes --replace db", "approve immutable -n finance --yes --replace StatefulSet/other",
+		"approve immutable -n finance --yes --replace ConfigMap/db", "approve immutable -n finance --yes --replace StatefulSet/kept",
+		"approve immutable -n finance --yes --replace Job/migrate", "approve immutable -n finance --digest sha256:old --replace StatefulSet/db",
+		"approve billing -n finance --digest sha256:abcd --replace Deployment/billing", "approve operation/a -n finance --replace Job/a")
+	if got := w.plan("immutable"); !reflect.DeepEqual(got, v1alpha1.ReleasePlanSpec{}) {
+		t.Errorf("the plan is changed: %+v", got)
+	}
+	w.golden("approve-replace", "approve immutable -n finance --digest sha256:2345 --replace statefulset/db --replace finance/Job/migrate --replace Job/finance/migrate",
+		"approve immutable -n finance --digest sha256:2345 --replace statefulset/db --replace finance/Job/migrate --replace finance/job/migrate")
+	want := &v1alpha1.PlanReplace{Digest: "sha256:2345", Objects: []v1alpha1.PlanObject{
+		{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "finance", Name: "db"}, {APIVersion: "batch/v1", Kind: "Job", Namespace: "finance", Name: "migrate"},
+	}}
+	if got := w.plan("immutable"); got.Approved != "sha256:2345" || got.ApprovedBy != "alice" || !reflect.DeepEqual(got.Replace, want) {
+		t.Errorf("the approval is %+v", got)
 	}
 }
 
@@ -128,7 +151,7 @@ func TestApproveErrors(t *testing.T) {
 	w.patch = errors.New("the admission policy denies it")
 	w.golden("approve-denied", "approve billing -n finance --digest sha256:abcd")
 	for _, name := range []string{"billing", "refused", "new"} {
-		if got := w.plan(name); got != (v1alpha1.ReleasePlanSpec{}) {
+		if got := w.plan(name); !reflect.DeepEqual(got, v1alpha1.ReleasePlanSpec{}) {
 			t.Errorf("plan %s is changed: %+v", name, got)
 		}
 	}
@@ -199,7 +222,7 @@ func TestApproveIsWhatWasShown(t *testing.T) {
 	if code != 1 || !strings.Contains(w.out.String(), "Digest: sha256:abcd") || !strings.Contains(w.err.String(), "is another one by now, with digest sha256:other") {
 		t.Errorf("exit code %d\n%s%s", code, w.out.String(), w.err.String())
 	}
-	if got := w.plan("billing"); got != (v1alpha1.ReleasePlanSpec{}) {
+	if got := w.plan("billing"); !reflect.DeepEqual(got, v1alpha1.ReleasePlanSpec{}) {
 		t.Errorf("the plan is changed: %+v", got)
 	}
 }

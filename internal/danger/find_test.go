@@ -76,6 +76,9 @@ func TestFind(t *testing.T) {
 	replace := v1alpha1.PlanChange{Change: v1alpha1.ChangeReplace, Destructive: true}
 	update := v1alpha1.PlanChange{Change: v1alpha1.ChangeUpdate, Fields: []v1alpha1.PlanField{{Path: ".spec"}}}
 	refused := v1alpha1.PlanChange{Change: v1alpha1.ChangeRefused}
+	replaceable, losing, kept := refused, refused, refused
+	replaceable.Replacement, losing.Replacement = &v1alpha1.PlanReplacement{UID: "1"}, &v1alpha1.PlanReplacement{UID: "1", DeletesClaims: true}
+	kept.Replacement = &v1alpha1.PlanReplacement{UID: "1", Refused: "it is kept"}
 	claim := fmt.Sprintf(one, "PersistentVolumeClaim")
 	for name, tc := range map[string]struct {
 		before, after string
@@ -84,6 +87,9 @@ func TestFind(t *testing.T) {
 	}{
 		"AcceptedByTheServer": {before: fmt.Sprintf(web, "1", "a", "a:1.0"), after: fmt.Sprintf(web, "1", "b", "a:1.0"), changes: change("Deployment", "web", update)},
 		"RefusedByTheServer":  {before: fmt.Sprintf(web, "1", "a", "a:1.0"), after: fmt.Sprintf(web, "1", "b", "a:1.0"), changes: change("Deployment", "web", refused), want: "Outage Deployment/web: spec.selector cannot be changed, unless the object is deleted first"},
+		"ReplacedByApproval":  {before: fmt.Sprintf(web, "1", "a", "a:1.0"), after: fmt.Sprintf(web, "1", "b", "a:1.0"), changes: change("Deployment", "web", replaceable), want: "Outage Deployment/web: spec.selector cannot be changed, unless an approval replaces the object: kubectl pintle approve --replace"},
+		"ReplacedWithClaims":  {before: fmt.Sprintf(set, "OnDelete", "a:1.0"), after: fmt.Sprintf(set, "OnDelete", "a:1.1"), changes: change("StatefulSet", "db", losing), want: "DataLoss StatefulSet/db: a field cannot be changed, unless an approval replaces the object, and its claims are deleted with it: kubectl pintle approve --replace"},
+		"KeptFromReplacement": {before: fmt.Sprintf(web, "1", "a", "a:1.0"), after: fmt.Sprintf(web, "1", "b", "a:1.0"), changes: change("Deployment", "web", kept), want: "Outage Deployment/web: spec.selector cannot be changed, unless the object is deleted first"},
 		"MissingInTheCluster": {before: fmt.Sprintf(web, "1", "a", "a:1.0"), after: fmt.Sprintf(web, "1", "b", "a:1.0"), changes: change("Deployment", "web", create)},
 		"Reinstall":           {before: fmt.Sprintf(set, "OnDelete", "a:1.0"), after: fmt.Sprintf(set, "OnDelete", "a:1.1"), changes: change("StatefulSet", "db", remove, create), want: "Outage StatefulSet/db: it is deleted and created anew: all its Pods stop, and its claims stay"},
 		"SetAllAtOnce":        {before: fmt.Sprintf(set, "RollingUpdate", "a:1.0"), after: fmt.Sprintf(set, "RollingUpdate", "a:1.1"), want: "Outage StatefulSet/db: all its Pods may stop at once (maxUnavailable 3)"},

@@ -47,7 +47,19 @@ func (w *world) immutableFields() {
 		if c := w.changes[is.key]; c.accepted || c.created {
 			return
 		}
-		if field := immutable(was, is); field != "" {
+		field, replaced := immutable(was, is), w.changes[is.key].Replacement
+		if replaced != nil && replaced.Refused == "" {
+			if field == "" {
+				field = "a field"
+			}
+			class, then := v1alpha1.Outage, "an approval replaces the object"
+			if replaced.DeletesClaims {
+				class, then = v1alpha1.DataLoss, "an approval replaces the object, and its claims are deleted with it"
+			}
+			w.add(class, is, "%s cannot be changed, unless %s: kubectl pintle approve --replace", field, then)
+			return
+		}
+		if field != "" {
 			class, then := v1alpha1.Outage, "the object is deleted first"
 			if is.is(claim) {
 				class, then = v1alpha1.DataLoss, "the claim is deleted with its data"

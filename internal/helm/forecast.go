@@ -16,6 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -73,7 +74,30 @@ func (c *creation) checkPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return comparePlan(c.approved, release.PlanOf(c.job.Action).Digest, c.gate.Newest, found)
+	if err := comparePlan(c.approved, release.PlanOf(c.job.Action).Digest, c.gate.Newest, found); err != nil {
+		return err
+	}
+	return c.replace(found)
+}
+
+// replace makes the action delete the objects that the approval of its plan names before it applies
+// them. The digest of the plan covers their UIDs.
+func (c *creation) replace(found *plan.Changes) error {
+	var list []release.Replaced
+	for _, name := range release.PlanOf(c.job.Action).ReplacedNames() {
+		i := slices.IndexFunc(found.Objects, func(o v1alpha1.PlanChange) bool {
+			return o.Replacement != nil && o.Replacement.Refused == "" && release.ReplacedName(o) == name
+		})
+		if i < 0 {
+			return fmt.Errorf("%w: it cannot replace %s", release.ErrPlanVoid, name)
+		}
+		o := found.Objects[i]
+		kind := apischema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+		list = append(list, release.Replaced{Group: kind.Group, Kind: kind.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.Replacement.UID})
+	}
+	c.client.Replace(list, c.timeout)
+	c.store.Replace(list)
+	return nil
 }
 
 // comparePlan returns release.ErrPlanVoid if the changes or the base revision differ from the plan
@@ -251,7 +275,7 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 	f := &apply.Forecast{
 		Client: c.client, Method: apply.NextMethod(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
 		// The first attempt is refused, which those want to know who compare.
-		NewNamespace: namespace, RefuseDenials: c.all || c.job.Desired.RefusesDenials(), Redact: redact,
+		NewNamespace: namespace, RefuseDenials: c.all || c.job.Desired.RefusesDenials(), Recreates: !c.installs, Redact: redact,
 	}
 	creation := apply.Creation{
 		Next: text.Manifest, CRDs: text.Files(), Policy: c.crds, CRDsServerSide: crdsServerSide, Event: c.event, After: c.after(),

@@ -122,6 +122,13 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 	if err := c.guard(ctx); err != nil {
 		return err
 	}
+	left, err := r.store.AttemptOn(version)
+	if err != nil {
+		return err
+	}
+	if left != nil {
+		r.client.Replace(left.Replaced, s.timeout)
+	}
 	return c.explain(c.start(text.Config(*c.config), text))
 }
 

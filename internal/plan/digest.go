@@ -24,7 +24,8 @@ func Digest(inputs string, base int, text, changes string) string {
 }
 
 // Digest returns the digest of changes, which does not depend on their order. It covers the objects, the
-// kinds of change and the paths of fields, but no values and no texts of the API server.
+// kinds of change, the paths of fields and the UIDs of objects that may be replaced, but no values and no
+// texts of the API server.
 func (c *Changes) Digest() string {
 	return DigestOf([][]change{canonical(c.Objects), canonical(c.CRDs)})
 }
@@ -37,6 +38,8 @@ type change struct {
 	Name       string              `json:"name"`
 	Change     v1alpha1.ChangeKind `json:"change"`
 	Fields     []string            `json:"fields"`
+	// Replaced is the UID of an object that an approval may name to be replaced.
+	Replaced string `json:"replaced,omitempty"`
 }
 
 func canonical(all []v1alpha1.PlanChange) []change {
@@ -45,6 +48,9 @@ func canonical(all []v1alpha1.PlanChange) []change {
 	list := make([]change, len(all))
 	for i, c := range all {
 		list[i] = change{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Change: c.Change, Fields: []string{}}
+		if c.Replacement != nil {
+			list[i].Replaced = c.Replacement.UID
+		}
 		if c.Change == v1alpha1.ChangeCreate {
 			// The digest of the text covers the content.
 			c.Fields = nil

@@ -17,7 +17,7 @@ import (
 
 // Version is the version of what plans state. It grows when a plan of the same action states more or
 // something else, such that a policy may decide otherwise.
-const Version = 3
+const Version = 4
 
 // Changes is what an action would change.
 type Changes struct {
@@ -225,6 +225,9 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 		c := &all[i]
 		c.APIVersion, c.Kind, c.Namespace, c.Name = brief.Cut(c.APIVersion, maxText), brief.Cut(c.Kind, maxText), r.name(c.Namespace), r.name(c.Name)
 		c.Reason, c.Fields = r.text(c.Reason), slices.Clone(c.Fields)
+		if p := c.Replacement; p != nil {
+			c.Replacement = &v1alpha1.PlanReplacement{UID: p.UID, Refused: r.text(p.Refused), DeletesClaims: p.DeletesClaims}
+		}
 		for j := range c.Fields {
 			f := &c.Fields[j]
 			to := r.text(f.To)

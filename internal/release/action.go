@@ -35,6 +35,9 @@ type PlanRef struct {
 	// Overrode are the names of the gates that the action passes by an override; empty if it needs none.
 	// OverriddenBy and OverrideReason are who has overridden them, and why.
 	Overrode, OverriddenBy, OverrideReason string
+	// Replace are the objects that the approval names to be deleted and created anew, as ReplacedName
+	// returns them, separated by commas; empty if there are none.
+	Replace string
 }
 
 // Install creates the first revision.

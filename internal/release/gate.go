@@ -21,7 +21,8 @@ type Plan struct {
 	Action v1alpha1.PlanAction
 	// Failed is the error of computing the plan; empty if there was none.
 	Failed string
-	// Refused names the first change that the API server refuses; empty if there is none.
+	// Refused names the first change that the API server refuses, and that the approval does not carry
+	// out as a replacement; empty if there is none.
 	Refused string
 	// Denied states which policy denies the plan; empty if none does. Needs states why the plan
 	// needs approval; empty if it needs none.
@@ -34,6 +35,9 @@ type Plan struct {
 	Rejection string
 	// Override is the override in the spec that was not used yet; nil if there is none.
 	Override *Override
+	// Replace are the objects that the approval names to be deleted and created anew; nil if there are
+	// none.
+	Replace *Replace
 	// Summary is a text with the numbers of changes.
 	Summary string
 }
@@ -92,7 +96,7 @@ func pass(in Input, d Decision) Decision {
 	plan := in.Observed.Plan
 	if len(passed) > 0 {
 		d.Action = carryOut(d.HelmAction(), plan, strings.Join(passed, separator))
-	} else if in.Desired.Demands.NeedPlan() && plan.Failed == "" && plan.Refused == "" {
+	} else if (in.Desired.Demands.NeedPlan() || in.Observed.Replaces && replaces(plan)) && plan.Failed == "" && plan.Refused == "" {
 		d.Action = carryOut(d.HelmAction(), plan, "")
 	}
 	return d
@@ -190,6 +194,9 @@ func carryOut(a HelmAction, plan *Plan, overrode string) HelmAction {
 	ref := PlanRef{Digest: plan.Digest}
 	if plan.Approved == plan.Digest {
 		ref.ApprovedBy = plan.ApprovedBy
+	}
+	if replaces(plan) {
+		ref.Replace = plan.Replace.Names
 	}
 	if overrode != "" {
 		ref.Overrode, ref.OverriddenBy, ref.OverrideReason = overrode, plan.Override.By, plan.Override.Reason
@@ -295,7 +302,7 @@ func awaitWindow(in Input, d Decision) *Decision {
 // awaitApproval holds actions whose plans need approval, or cannot be carried out.
 func awaitApproval(in Input, d Decision) *Decision {
 	if !in.Desired.Demands.NeedPlan() {
-		return nil
+		return planReplacement(in, d)
 	}
 	plan := in.Observed.Plan
 	wait := func(why string) *Decision {

@@ -69,6 +69,9 @@ type Observed struct {
 	// Overridden is true if the ReleasePlan has an override that was not used yet. Its plan decides about
 	// actions that overridable gates hold.
 	Overridden bool
+	// Replaces is true if the approval of the ReleasePlan names objects to replace. The upgrade carries
+	// out that plan, even if no policy demands one.
+	Replaces bool
 	// Turn is the turn of the release in the rollouts of its policies; nil if the decision does not depend
 	// on it.
 	Turn *Turn

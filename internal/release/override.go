@@ -45,7 +45,7 @@ func Overridden(plan *v1alpha1.ReleasePlan) bool {
 	return used == nil || have.Digest != used.Digest || have.By != used.By || have.Reason != used.Reason || !have.At.Equal(used.At)
 }
 
-// separator separates names of gates in PlanRef.Overrode.
+// separator separates names of gates in PlanRef.Overrode, and of objects in PlanRef.Replace.
 const separator = ", "
 
 // OverriddenGates returns the names of the gates that an action passes by an override.

@@ -186,6 +186,8 @@ type Attempt struct {
 	Running string `json:"running,omitempty"`
 	// Skipped is the hook that an upgrade leaves out; nil if there is none.
 	Skipped *Skip `json:"skipped,omitempty"`
+	// Replaced are the objects that an upgrade deletes and creates anew.
+	Replaced []Replaced `json:"replaced,omitempty"`
 }
 
 // Skip is a pre-upgrade hook that an upgrade leaves out, because an Operation has run it.

@@ -276,6 +276,9 @@ func changesOf(o release.Outcome, before, after *helmv2.Snapshot) string {
 	if plan := release.PlanOf(o.Action); plan.Overrode != "" {
 		clauses = append(clauses, fmt.Sprintf("%s overridden by %s: %s", plan.Overrode, plan.OverriddenBy, plan.OverrideReason))
 	}
+	if replaced := release.PlanOf(o.Action).Replace; replaced != "" {
+		clauses = append(clauses, "deleted and created anew: "+oneLine(replaced))
+	}
 	if skip := skippedBy(o); skip != nil {
 		clauses = append(clauses, fmt.Sprintf("hook %s was left out, because Operation %s has run it (approved by %s)", oneLine(skip.Hook), skip.Operation, oneLine(skip.ApprovedBy)))
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -99,20 +100,110 @@ func waitsFor(reason string, spec v1alpha1.ReleasePlanSpec) string {
 	return "The plan waits for approval. Nothing is changed until then."
 }
 
-// Approve sets the approval of a plan. It fails if the plan cannot be approved, or if its digest
-// differs from seen, the digest that the user has seen; an empty seen means any.
-func Approve(p *v1alpha1.ReleasePlan, seen, user string) error {
+// Approve sets the approval of a plan, with the objects that are replaced: KIND/NAME or
+// NAMESPACE/KIND/NAME. It fails if the plan cannot be approved, or if its digest differs from seen, the
+// digest that the user has seen; an empty seen means any.
+func Approve(p *v1alpha1.ReleasePlan, seen, user string, replace ...string) error {
 	v := PlanOf(p)
 	switch {
 	case p.Status.Digest == "":
 		return fmt.Errorf("plan %s/%s is not computed: %s", p.Namespace, p.Name, v.Sentence)
 	case seen != "" && seen != p.Status.Digest:
 		return fmt.Errorf("plan %s/%s is another one by now, with digest %s: look at it first; nothing was approved", p.Namespace, p.Name, p.Status.Digest)
-	case v.State == v1alpha1.ReasonRefused, v.State == v1alpha1.ReasonFailed:
-		return fmt.Errorf("plan %s/%s cannot be approved: %s", p.Namespace, p.Name, v.Sentence)
 	}
-	p.Spec = v1alpha1.ReleasePlanSpec{Approved: p.Status.Digest, ApprovedBy: user, Override: p.Spec.Override}
+	named, err := replacedObjects(&p.Status, replace)
+	if err != nil {
+		return err
+	}
+	approved := v1alpha1.ReleasePlanSpec{Approved: p.Status.Digest, ApprovedBy: user, Override: p.Spec.Override}
+	if len(named) > 0 {
+		approved.Replace = &v1alpha1.PlanReplace{Digest: p.Status.Digest, Objects: named}
+	}
+	if v.State == v1alpha1.ReasonFailed || v.State == v1alpha1.ReasonRefused && !isMended(p, approved) {
+		return fmt.Errorf("plan %s/%s cannot be approved: %s%s", p.Namespace, p.Name, v.Sentence, replaceable(&p.Status, named))
+	}
+	p.Spec = approved
 	return nil
+}
+
+// isMended reports whether an approval replaces all objects whose changes the API server refuses. A plan
+// without such objects was refused by a policy.
+func isMended(p *v1alpha1.ReleasePlan, approved v1alpha1.ReleasePlanSpec) bool {
+	if approved.ApprovedBy == "" {
+		approved.ApprovedBy = "a user to be known"
+	}
+	status := p.Status.DeepCopy()
+	r := release.ReplaceOf(&v1alpha1.ReleasePlan{Spec: approved, Status: *status}, "")
+	return status.Summary.Refused > 0 && r != nil && release.RefusedOf(status, r) == ""
+}
+
+// replaceable returns which other objects of a plan an approval can replace, as the end of a sentence.
+func replaceable(status *v1alpha1.ReleasePlanStatus, named []v1alpha1.PlanObject) string {
+	var text string
+	for _, c := range status.Changes {
+		o := v1alpha1.PlanObject{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
+		if c.Change == v1alpha1.ChangeRefused && c.Replacement != nil && c.Replacement.Refused == "" && !slices.Contains(named, o) {
+			text += fmt.Sprintf("; --replace %s/%s would replace it", c.Kind, c.Name)
+		}
+	}
+	return text
+}
+
+// replacedObjects returns the objects of a plan that names stand for. It fails if one cannot be replaced.
+func replacedObjects(status *v1alpha1.ReleasePlanStatus, names []string) ([]v1alpha1.PlanObject, error) {
+	var all []v1alpha1.PlanObject
+	for _, name := range names {
+		parts := strings.Split(name, "/")
+		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+			return nil, fmt.Errorf("%q names no object: it must be KIND/NAME or NAMESPACE/KIND/NAME", name)
+		}
+		namespace, kind, object := "", parts[len(parts)-2], parts[len(parts)-1]
+		if len(parts) > 2 {
+			namespace = parts[0]
+		}
+		var found []v1alpha1.PlanObject
+		for _, c := range status.Changes {
+			if strings.EqualFold(c.Kind, kind) && c.Name == object && (namespace == "" || c.Namespace == namespace) {
+				found = append(found, v1alpha1.PlanObject{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
+			}
+		}
+		switch {
+		case len(found) == 0:
+			return nil, fmt.Errorf("the plan does not change %s", name)
+		case len(found) > 1:
+			return nil, fmt.Errorf("the plan changes several objects %s: name one as NAMESPACE/KIND/NAME", name)
+		}
+		if _, err := release.ReplacedChange(status, found[0], ""); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(all, found[0]) {
+			all = append(all, found[0])
+		}
+	}
+	return all, nil
+}
+
+// Replaced describes the objects that the approval of a plan replaces, each in a sentence.
+func Replaced(p *v1alpha1.ReleasePlan) []string {
+	if !release.Replaces(p) {
+		return nil
+	}
+	var all []string
+	for _, o := range p.Spec.Replace.Objects {
+		c, err := release.ReplacedChange(&p.Status, o, "")
+		if err != nil {
+			continue
+		}
+		text := Object{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}.String() + " is deleted and created anew"
+		switch {
+		case c.Replacement.DeletesClaims:
+			text += ", and its claims are deleted with it"
+		case c.Kind == "StatefulSet":
+			text += ", and its claims stay"
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // Override lets the action of a plan pass freezes and windows as a user, with the same checks as Approve.

@@ -31,7 +31,7 @@ import (
 
 // admissionPolicies returns the admission policies that are shipped, each with its binding: for approvals,
 // for overrides, and for hooks that upgrades leave out.
-func (w *world) admissionPolicies() (approvals, overrides, skips []client.Object) {
+func (w *world) admissionPolicies() (approvals, overrides, replacements, skips []client.Object) {
 	w.t.Helper()
 	raw, err := os.ReadFile("../../config/policy/approval.yaml")
 	w.must(err)
@@ -43,11 +43,11 @@ func (w *world) admissionPolicies() (approvals, overrides, skips []client.Object
 		}
 		return objects
 	}
-	approvals, overrides, skips = pair(), pair(), pair()
+	approvals, overrides, replacements, skips = pair(), pair(), pair(), pair()
 	if err := documents.Decode(&metav1.PartialObjectMetadata{}); !errors.Is(err, io.EOF) {
 		w.t.Fatalf("the file has more documents: %v", err)
 	}
-	return approvals, overrides, skips
+	return approvals, overrides, replacements, skips
 }
 
 // installAdmission installs an admission policy, and waits until the API server refuses a plan.
@@ -69,7 +69,7 @@ func (w *world) installAdmission(objects []client.Object, refused v1alpha1.Relea
 // installApprovalPolicy installs the admission policies for approvals and for hooks that upgrades leave out.
 func (w *world) installApprovalPolicy() {
 	w.t.Helper()
-	approvals, _, skips := w.admissionPolicies()
+	approvals, _, _, skips := w.admissionPolicies()
 	w.installAdmission(slices.Concat(skips, approvals), v1alpha1.ReleasePlanSpec{Approved: "sha256:0", ApprovedBy: "another"}, "spec.approvedBy must be")
 }
 

@@ -43,7 +43,7 @@ func TestOverride(t *testing.T) {
 	w.must(override(suite.client, planned("one"), "nobody"))
 	w.untilHeldBy(hr, helmv2.ReasonFrozen, "override by nobody has no effect", "is not installed")
 
-	_, policy, _ := w.admissionPolicies()
+	_, policy, _, _ := w.admissionPolicies()
 	t.Cleanup(func() {
 		for _, object := range policy {
 			w.must(client.IgnoreNotFound(suite.client.Delete(context.WithoutCancel(t.Context()), object)))

@@ -132,6 +132,9 @@ func (s steps) checkApproved(in release.Input, d release.Decision) error {
 	} else if ref.Overrode != "" {
 		return fmt.Errorf("%s overrides without need: %+v", release.Name(d.Action), d)
 	}
+	if ref.Replace != "" && (p == nil || ref.Digest != p.digest || p.approved != p.digest || p.rejected == p.digest || p.replace == nil || p.replace.Digest != p.digest || p.voidReplace != "") {
+		return fmt.Errorf("%s replaces %s without an approval: %+v", release.Name(d.Action), ref.Replace, d)
+	}
 	if begun || !demands.NeedPlan() {
 		return nil
 	}

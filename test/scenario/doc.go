@@ -16,7 +16,7 @@
 //	target taken [in=NAMESPACE]|refused "message"|unanswered|free
 //	access "message" [ending] | access behind | access restored
 //	approval Always|Destructive|Never [free] | changes "Delete PersistentVolumeClaim/cache" ...
-//	protect KIND[,deny] | approve [by=NAME] [other] | reject [by=NAME] [reason="TEXT"]
+//	protect KIND[,deny] | approve [by=NAME] [other] [replace=KIND/NAME] [void="TEXT"] | reject [by=NAME] [reason="TEXT"]
 //	override [by=NAME] [reason="TEXT"] [void="TEXT"]
 //	policy freeze="TEXT" [free] | policy opens=TIME [free] | policy refuses|refuses-denials|unavailable|gone
 //	blocked REASON "message" [terminal] [quiet] | unblocked

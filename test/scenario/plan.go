@@ -34,7 +34,7 @@ func (o observation) computePlan(in release.Input, do release.ComputePlan) relea
 	made := plan{digest: fmt.Sprintf("sha256:plan-%d", w.plans), basis: basisOf(in, of), action: of, changes: w.changes, dangers: w.dangers}
 	if p := w.plan; p != nil {
 		made.approved, made.approvedBy, made.rejected, made.rejection = p.approved, p.approvedBy, p.rejected, p.rejection
-		made.override, made.overridden = p.override, p.overridden
+		made.override, made.overridden, made.replace, made.voidReplace = p.override, p.overridden, p.replace, p.voidReplace
 	}
 	w.plan, w.void = &made, ""
 	w.out.line("plan %s %s", made.action, made.digest)
@@ -66,12 +66,15 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 			f.Override.Void = "it is for another plan"
 		}
 	}
-	for _, c := range p.changes {
-		if c.Change == v1alpha1.ChangeRefused {
-			f.Refused = fmt.Sprintf("%s/%s: %s", c.Kind, c.Name, c.Reason)
+	removals := planning.Removals(p.changes, nil)
+	if f.Replace = release.ReplaceOf(p.object(), namespace); f.Replace != nil {
+		removals = append(removals, f.Replace.Removals...)
+		if f.Replace.Void == "" {
+			f.Replace.Void = p.voidReplace
 		}
 	}
-	assessed := demands.Assess(p.action, planning.Removals(p.changes, nil), p.dangers)
+	f.Refused = release.RefusedOf(&p.object().Status, f.Replace)
+	assessed := demands.Assess(p.action, removals, p.dangers)
 	f.Denied, f.Needs = assessed.Denied, assessed.Needs
 	return f
 }
@@ -116,9 +119,13 @@ func setPlan(w *World, verb string, args arguments) error {
 		for i := range args {
 			kind, object, _ := strings.Cut(args.at(i), " ")
 			of, name, _ := strings.Cut(object, "/")
-			w.changes = append(w.changes, v1alpha1.PlanChange{
+			change := v1alpha1.PlanChange{
 				Kind: of, Name: name, Change: v1alpha1.ChangeKind(kind), Destructive: kind == string(v1alpha1.ChangeDelete), Reason: "immutable",
-			})
+			}
+			if of == "StatefulSet" && change.Change == v1alpha1.ChangeRefused {
+				change.Replacement = &v1alpha1.PlanReplacement{UID: "1"}
+			}
+			w.changes = append(w.changes, change)
 		}
 		return nil
 	}
@@ -136,6 +143,11 @@ func setPlan(w *World, verb string, args arguments) error {
 		return nil
 	}
 	w.plan.approved, w.plan.approvedBy = w.plan.digest, args.value("by", "jane")
+	w.plan.replace, w.plan.voidReplace = nil, args.value("void", "")
+	if object := args.value("replace", ""); object != "" {
+		kind, name, _ := strings.Cut(object, "/")
+		w.plan.replace = &v1alpha1.PlanReplace{Digest: w.plan.digest, Objects: []v1alpha1.PlanObject{{Kind: kind, Name: name}}}
+	}
 	if args.has("other") {
 		w.plan.approved = "sha256:other"
 	}

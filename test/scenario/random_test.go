@@ -47,7 +47,7 @@ func lines() []string {
 		`policy freeze="incident"`, "policy opens=2026-01-01T12:05:00Z", "policy opens=2026-03-01T12:00:00Z free", `policy refuses "1.x is a range"`, `policy unavailable "forbidden"`, "policy gone", "policy gone", "policy gone",
 		"approval Always", "approval Always free", "approval Destructive", "approval Never", "protect PersistentVolumeClaim", "policy gone",
 		`changes "Update Deployment/web"`, `changes "Delete PersistentVolumeClaim/data"`, `changes "Refused StatefulSet/db"`,
-		"approve", "approve", "approve", "approve other", "reject", "override", "override", `override void="no admission policy"`, "annotate plan=one", "annotate plan=two", "annotate plan",
+		"approve", "approve", "approve", "approve other", "approve replace=StatefulSet/db", `approve replace=StatefulSet/db void="no admission policy"`, "reject", "override", "override", `override void="no admission policy"`, "annotate plan=one", "annotate plan=two", "annotate plan",
 		"operation locks", "operation waits", "operation ends", "operation ends",
 		"annotate rollback-to=1", "annotate rollback-to=2 rollback-until=2026-01-01T12:10:00Z", "annotate rollback-to=9", "annotate rollback-to", "annotate rollback-to",
 		"annotate test-at=one", "annotate test-at=two", "annotate test-at",

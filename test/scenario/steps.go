@@ -130,6 +130,7 @@ func (w *World) input(want release.Desired) release.Input {
 	in.Observed.Running = w.running.observed()
 	in.Observed.Oversized, in.Observed.Accepted, in.Observed.Denied = w.oversized, w.accepted, status.Denied(w.hr.Status)
 	in.Observed.Overridden = w.plan != nil && w.plan.override != nil
+	in.Observed.Replaces = w.plan != nil && release.Replaces(w.plan.object())
 	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
 	return in
 }

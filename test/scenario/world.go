@@ -111,6 +111,22 @@ type plan struct {
 	// override is the override that was not used yet; nil if there is none. overridden is its digest.
 	override   *release.Override
 	overridden string
+	// replace names the objects that are replaced, and voidReplace is why that has no effect.
+	replace     *v1alpha1.PlanReplace
+	voidReplace string
+}
+
+// object returns the plan as a ReleasePlan.
+func (p *plan) object() *v1alpha1.ReleasePlan {
+	o := &v1alpha1.ReleasePlan{}
+	o.Spec = v1alpha1.ReleasePlanSpec{Approved: p.approved, ApprovedBy: p.approvedBy, Rejected: p.rejected, Replace: p.replace}
+	o.Status = v1alpha1.ReleasePlanStatus{Digest: p.digest, Action: p.action, Changes: p.changes}
+	for _, c := range p.changes {
+		if c.Change == v1alpha1.ChangeRefused {
+			o.Status.Summary.Refused++
+		}
+	}
+	return o
 }
 
 // New returns a world in which the HelmRelease was just created.

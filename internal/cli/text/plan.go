@@ -33,6 +33,7 @@ func Plan(w io.Writer, v view.Plan, style Style) error {
 		fmt.Fprintf(&b, "%s\n", style.paint(red, fmt.Sprintf("Destructive changes: %d. Data may be lost.", s.Destructive)))
 	}
 	changes(&b, "Changes", p.Changes, style)
+	replaceable(&b, v, style)
 	changes(&b, "CRDs", p.CRDs, style)
 	section(&b, "Images", len(p.Images), func(i int) string {
 		image := p.Images[i]
@@ -78,6 +79,33 @@ func changes(b *strings.Builder, title string, all []v1alpha1.PlanChange, style 
 			}
 			return fmt.Sprintf("%s: %s to %s%s", f.Path, or(f.From), or(f.To), taken)
 		})
+	}
+}
+
+// replaceable prints how the objects that the API server refuses to change are replaced, or why not.
+func replaceable(b *strings.Builder, v view.Plan, style Style) {
+	first := true
+	for _, c := range v.Content.Changes {
+		if c.Replacement == nil {
+			continue
+		}
+		if first {
+			b.WriteString("\nReplacements:\n")
+			first = false
+		}
+		object, name := view.Object{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}.String(), c.Kind+"/"+c.Name
+		if c.Namespace != "" && c.Namespace != v.Namespace {
+			name = c.Namespace + "/" + name
+		}
+		if why := c.Replacement.Refused; why != "" {
+			fmt.Fprintf(b, "  %s\n", Clean(object+" cannot be replaced: "+why))
+			continue
+		}
+		line := fmt.Sprintf("%s can be deleted and created anew: kubectl pintle approve %s -n %s --replace %s", object, v.Name, v.Namespace, name)
+		if c.Replacement.DeletesClaims {
+			line += ". Its claims are deleted with it"
+		}
+		fmt.Fprintf(b, "  %s\n", style.paint(yellow, Clean(line)))
 	}
 }
 

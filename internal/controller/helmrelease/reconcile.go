@@ -137,7 +137,7 @@ func (r *Reconciler) withDesired(ctx context.Context, rec reconciliation) (recon
 	r.comparer.follows(rec.key(), rec.want.Desired)
 	have := &rec.in.Observed
 	have.Denied, have.Baking = status.Denied(rec.hr.Status), status.Baking(rec.hr.Status)
-	have.Overridden = r.plans.Overridden(rec.hr)
+	have.Overridden, have.Replaces = r.plans.Overridden(rec.hr), r.plans.Replaces(rec.hr)
 	r.memory.With(rec.key(), func(m *memory) {
 		have.Oversized, have.Synced, have.Accepted = m.refusal, m.sync.lastFound(rec.hr), m.accepted
 	})

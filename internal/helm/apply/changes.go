@@ -231,7 +231,7 @@ func (f *Forecast) Uninstall(manifest string, hooks []*helmrelease.Hook) (*plan.
 // an existing object is replaced.
 func stateChange(s state, replaces bool, redact func(string) string) (c v1alpha1.PlanChange, changes bool, err error) {
 	c = changeOf(objectOf(s.Info))
-	c.Change = v1alpha1.ChangeUpdate
+	c.Change, c.Replacement = v1alpha1.ChangeUpdate, s.Replacement
 	switch {
 	case s.Refused != "":
 		c.Change, c.Reason = v1alpha1.ChangeRefused, s.Refused

@@ -122,6 +122,8 @@ type Client struct {
 	ownership  *ownership
 	serverSide *serverSide
 	deletion   *deletion
+	// replacements are the objects that are deleted before they are applied.
+	replacements *replacements
 }
 
 var (
@@ -142,7 +144,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
 	c := &Client{
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
-		method: &Method{}, Changes: &ChangeLog{},
+		method: &Method{}, Changes: &ChangeLog{}, replacements: &replacements{},
 		builder: &builder{
 			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
 		},
@@ -152,14 +154,14 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		o.Unproven = func() bool { return false }
 	}
 	c.lookups = &lookups{ctx: ctx, builds: c.builds}
-	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
+	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds, replacements: c.replacements}
 	c.ownership = &ownership{
 		ctx: ctx, log: o.Log, us: o.Target, origin: o.Origin, lookups: c.lookups, dryRuns: c.dryRuns,
 		owners:       &owners{getter: o.Getter, kinds: c.builder.kinds, candidates: o.OwnerCandidates},
 		reservations: o.Reservations, holder: reserver{host: config.Host, uid: o.UID, namespace: o.Origin.Namespace, target: o.Target},
 	}
 	c.serverSide = &serverSide{
-		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns,
+		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns, replacements: c.replacements,
 		waiter: c.Waiter, changes: c.Changes, refused: o.Findings.Refused, applied: o.Applied, unproven: o.Unproven,
 	}
 	c.CRDs = &CRDs{ctx: ctx, log: o.Log, helm: helm, builder: c.builder, waiter: c.Waiter, serverSide: c.serverSide}
@@ -171,6 +173,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		helm: helm, log: o.Log, waiter: c.Waiter, changes: c.Changes, ownership: c.ownership, keeps: o.Keeps, remap: c.builder.remap,
 		unproven: o.Unproven,
 	}
+	c.replacements.deletion = c.deletion
 	c.HookTargets = &HookTargets{ctx: ctx, builder: c.builder, ownership: c.ownership, deletion: c.deletion}
 	c.Leftovers = &Leftovers{log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
@@ -331,7 +334,9 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 		}
 		// Helm itself would delete dropped objects that are of another release by now, and leave
 		// objects whose version is no longer served.
-		if result, err = clientSide(original.Intersect(sent), sent); err == nil {
+		if result, err = c.replacements.applyParts(sent, func(part kube.ResourceList) (*kube.Result, error) {
+			return clientSide(original.Intersect(part), part)
+		}); err == nil {
 			c.keepResults(sent)
 		}
 	}

@@ -26,6 +26,8 @@ type dryRuns struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one action
 	method *Method
 	builds *builds
+	// replacements are the objects whose dry run is a creation.
+	replacements *replacements
 
 	mu      sync.Mutex
 	results map[*resource.Info]dryRun
@@ -43,6 +45,9 @@ type dryRun struct {
 
 // run sends a dry run of the request that will apply an object.
 func (d *dryRuns) run(info *resource.Info) error {
+	if d.replacements.has(info) {
+		return recreationDryRun(info)
+	}
 	if !d.method.ServerSide {
 		return d.runClientSide(info)
 	}

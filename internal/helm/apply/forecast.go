@@ -20,6 +20,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -39,6 +40,8 @@ type Forecast struct {
 	NewNamespace string
 	// RefuseDenials is true if denials that may depend on other objects prevent the action.
 	RefuseDenials bool
+	// Recreates is true if an approval can name objects to be deleted and created anew.
+	Recreates bool
 	// Redact removes secrets from a text.
 	Redact func(text string) string
 
@@ -62,6 +65,8 @@ type state struct {
 	// Refused states why the object would not be applied, and Unknown why there is no answer. Kept states
 	// why the object stays as it is.
 	Refused, Unknown, Kept string
+	// Replacement is set if the API server refuses to change the object, and would create it.
+	Replacement *v1alpha1.PlanReplacement
 }
 
 // parse returns the objects of the manifest of a new revision. unserved are the objects whose kinds
@@ -256,6 +261,10 @@ func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner 
 	s.Answer, err = f.dryRuns.answer(info, original, live, f.Method, f.Strict)
 	if live != nil && apierrors.IsNotFound(err) {
 		return s, apierrors.NewConflict(info.Mapping.Resource.GroupResource(), info.Name, err)
+	}
+	var failed error
+	if s.Replacement, failed = f.recreation(info, original, live, err); failed != nil {
+		return s, failed
 	}
 	if err = f.decide(&s, err); err == nil && ships && s.Refused != "" {
 		// The CRD may allow the object when the action has applied it.

@@ -42,8 +42,10 @@ type serverSide struct {
 	ownership *ownership
 	lookups   *lookups
 	dryRuns   *dryRuns
-	waiter    *wait.Waiter
-	changes   *ChangeLog
+	// replacements are the objects that are deleted before they are applied.
+	replacements *replacements
+	waiter       *wait.Waiter
+	changes      *ChangeLog
 	// refused is called with each object that the API server refused.
 	refused func(info *resource.Info, err error)
 	// applied, if set, is called with each object that was applied, the sent and the live one.
@@ -71,7 +73,11 @@ func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result,
 			// Original may contain the objects of the batch, which apply changes.
 			migrates[i] = s.mustMigrate(info, original)
 		}
+		failed := len(failures) > 0
 		errs := each(s.ctx, batch, func(i int, info *resource.Info) (err error) {
+			if failed && s.replacements.has(info) {
+				return errAfterFailures
+			}
 			created[i], err = s.apply(info, migrates[i])
 			return err
 		})
@@ -118,7 +124,11 @@ func (s *serverSide) apply(info *resource.Info, migrateFirst bool) (created bool
 	if err := s.ownership.recheck(info, false); err != nil {
 		return false, err
 	}
-	if migrateFirst {
+	replaced, err := s.replacements.delete(info)
+	if err != nil {
+		return false, err
+	}
+	if migrateFirst && !replaced {
 		if _, err := migrateManagedFields(info, true); err != nil {
 			return false, err
 		}

@@ -50,6 +50,14 @@ func (d *Driver) Skip(skip release.Skip) {
 	d.options.Attempt.Skipped = &skip
 }
 
+// Replace makes the attempt on the new revision contain the objects that are deleted and created anew. It
+// must be called before the revision is staged.
+func (d *Driver) Replace(all []release.Replaced) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.options.Attempt.Replaced = all
+}
+
 // AttemptOn returns the attempt in the record of a stored revision; nil if it has none. It reads
 // the Secret unless this driver has read it.
 func (d *Driver) AttemptOn(version int) (*release.Attempt, error) {

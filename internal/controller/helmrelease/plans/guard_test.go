@@ -10,6 +10,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -86,4 +87,44 @@ func TestOverride(t *testing.T) {
 	w.in.Desired.ConfigDigest = ""
 	write(w.must().Digest, "again")
 	w.expect("another override", void(), "")
+}
+
+// TestReplacement: names of objects to replace have an effect only with their own admission policy. Until
+// then the objects count as refused.
+func TestReplacement(t *testing.T) {
+	w := newWorld(t)
+	first := w.must()
+	w.edit(func(p *v1alpha1.ReleasePlan) {
+		p.Spec = v1alpha1.ReleasePlanSpec{Approved: first.Digest, ApprovedBy: "jane", Replace: &v1alpha1.PlanReplace{Digest: first.Digest, Objects: []v1alpha1.PlanObject{{Kind: "Job", Name: "migrate"}}}}
+	})
+	w.expect("the names are known", w.Replaces(w.hr), true)
+	plan := w.stored().DeepCopy()
+	plan.Status.Action, plan.Status.Summary.Refused = v1alpha1.PlanUpgrade, 1
+	plan.Status.Changes = []v1alpha1.PlanChange{{Kind: "Job", Name: "migrate", Change: v1alpha1.ChangeRefused, Reason: "immutable", Replacement: &v1alpha1.PlanReplacement{UID: "1"}}}
+	refused := func() string {
+		t.Helper()
+		found, err := w.withGuard(t.Context(), plan, planOf(Query{HR: w.hr, In: w.in}, plan, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Refused
+	}
+	policy, binding := guard(time.Time{})
+	for _, object := range []client.Object{policy, binding} {
+		object.SetCreationTimestamp(metav1.Time{Time: plan.CreationTimestamp.Add(-time.Hour)})
+		if err := w.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.expect("refused with the policy for overrides", strings.HasPrefix(refused(), "Job/migrate: immutable; the replacement of objects has no effect"), true)
+	policy, binding = guard(time.Time{})
+	binding.Spec.PolicyName = v1alpha1.ReplacePolicy
+	for _, object := range []client.Object{policy, binding} {
+		object.SetName(v1alpha1.ReplacePolicy)
+		object.SetCreationTimestamp(metav1.Time{Time: plan.CreationTimestamp.Add(-time.Hour)})
+		if err := w.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.expect("refused", refused(), "")
 }

@@ -117,6 +117,13 @@ func (p *Planner) Overridden(hr *helmv2.HelmRelease) bool {
 	return err == nil && release.Overridden(plan)
 }
 
+// Replaces reports whether the approval of the plan of a HelmRelease names objects to replace, without a
+// request.
+func (p *Planner) Replaces(hr *helmv2.HelmRelease) bool {
+	plan, err := p.known(hr)
+	return err == nil && release.Replaces(plan)
+}
+
 // Computation computes the plan of an action, and stores its rendered text. Its errors contain no values
 // of Secrets.
 type Computation func(ctx context.Context, action v1alpha1.PlanAction, inputs string) (plan.Plan, error)
@@ -212,10 +219,13 @@ func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
 	if failed == "" && status.Dangers == nil && q.In.Desired.Demands.Classify() {
 		found.Failed = "the CRD of ReleasePlan is older than the controller and has no field status.dangers; install the CRD of this version"
 	}
-	if status.Summary.Refused > 0 {
-		found.Refused = refusedOf(status)
+	// Until the admission policy is found, objects count as refused, and for policies as replaced.
+	found.Refused = release.RefusedOf(status, nil)
+	removals := status.Removals
+	if found.Replace = release.ReplaceOf(plan, q.In.Desired.Target.Namespace); found.Replace != nil {
+		removals = slices.Concat(removals, found.Replace.Removals)
 	}
-	assessed := q.In.Desired.Demands.Assess(status.Action, status.Removals, status.Dangers)
+	assessed := q.In.Desired.Demands.Assess(status.Action, removals, status.Dangers)
 	found.Denied, found.Needs = assessed.Denied, assessed.Needs
 	return found
 }
@@ -228,16 +238,6 @@ func isComplete(status *v1alpha1.ReleasePlanStatus) bool {
 		left -= r.Count
 	}
 	return left <= 0
-}
-
-// refusedOf names the first change that is refused, if it is among the listed ones.
-func refusedOf(status *v1alpha1.ReleasePlanStatus) string {
-	changes := slices.Concat(status.Changes, status.CRDs)
-	i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Change == v1alpha1.ChangeRefused })
-	if i < 0 {
-		return "a change that the plan does not list"
-	}
-	return fmt.Sprintf("%s/%s: %s", changes[i].Kind, changes[i].Name, changes[i].Reason)
 }
 
 // isForeground reports whether the dependents of a HelmRelease are deleted before it.
