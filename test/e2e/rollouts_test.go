@@ -300,7 +300,7 @@ func TestRolloutStages(t *testing.T) {
 		Order: []metav1.LabelSelector{{MatchLabels: canary}, {}},
 	}
 	f.Create(fleet)
-	t.Cleanup(func() { f.Must(client.IgnoreNotFound(env.Client.Delete(context.Background(), fleet))) })
+	t.Cleanup(func() { f.Must(client.IgnoreNotFound(env.Client.Delete(context.WithoutCancel(t.Context()), fleet))) })
 
 	f.publish("2.0.0")
 	f.until("halted", 0, func() bool {
