@@ -227,7 +227,7 @@ func TestRolloutByValues(t *testing.T) {
 		pass := func(span time.Duration, allowed func() bool, message string) {
 			t.Helper()
 			for i := range 2 {
-				for end := time.Now().Add(span / 2); time.Now().Before(end); time.Sleep(20 * time.Second) {
+				for end := time.Now().Add(span / 2); time.Now().Before(end); time.Sleep(2 * time.Minute) {
 					w.settle()
 					for i := range 4 {
 						if name := fmt.Sprintf("r%d", i); w.message(name) == message && !allowed() {
