@@ -50,6 +50,7 @@ type expected struct {
 
 // TestAlerts: the series of testdata fire exactly the expected alerts, with and without honorLabels.
 func TestAlerts(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("testdata/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 // TestPromtool: promtool accepts the metrics and the rules, and the tests of testdata pass. The
 // other tests use current libraries; an old promtool shows that the files need no new one.
 func TestPromtool(t *testing.T) {
+	t.Parallel()
 	promtool := os.Getenv("PINTLE_PROMTOOL")
 	if promtool == "" {
 		t.Skip("PINTLE_PROMTOOL is not set")
@@ -33,20 +34,23 @@ func TestPromtool(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, families := served(t)
-	for _, test := range []struct {
+	for name, test := range map[string]struct {
 		args  []string
 		input io.Reader
 	}{
-		{args: []string{"check", "metrics"}, input: text(t, families)},
-		{args: []string{"check", "rules", "--lint-fatal", at + "rules.yaml"}},
-		{args: []string{"test", "rules", "testdata/alerts.yaml"}},
-		{args: []string{"test", "rules", flux}},
+		"Metrics": {args: []string{"check", "metrics"}, input: text(t, families)},
+		"Rules":   {args: []string{"check", "rules", "--lint-fatal", at + "rules.yaml"}},
+		"Alerts":  {args: []string{"test", "rules", "testdata/alerts.yaml"}},
+		"Renamed": {args: []string{"test", "rules", flux}},
 	} {
-		var output bytes.Buffer
-		cmd := exec.CommandContext(t.Context(), promtool, test.args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = test.input, &output, &output
-		if err := cmd.Run(); err != nil {
-			t.Errorf("%v: %v\n%s", cmd.Args, err, output.Bytes())
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var output bytes.Buffer
+			cmd := exec.CommandContext(t.Context(), promtool, test.args...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = test.input, &output, &output
+			if err := cmd.Run(); err != nil {
+				t.Errorf("%v: %v\n%s", cmd.Args, err, output.Bytes())
+			}
+		})
 	}
 }
