@@ -26,7 +26,7 @@ type Queue struct {
 	values  map[string]*Values
 }
 
-// Ask is a turn that a release needs: that of an input in the wave of a policy.
+// Ask is a turn that a release needs: the turn of an input in the wave of a policy.
 type Ask struct {
 	Policy policy.Rollout
 	Input  Input

@@ -37,7 +37,7 @@ type fleet struct {
 	// outside are releases that the policy does not select.
 	outside map[string]bool
 	wants   map[string]string
-	// byValues is true if versions are those of shared values, not of charts.
+	// byValues is true if versions are versions of shared values, not of charts.
 	// template is true if the releases have sources of their own that fetch the same chart.
 	byValues, template bool
 	// bad reports whether a release crashes while it is watched.
@@ -193,7 +193,7 @@ func (f *fleet) members(policy.Rollout) ([]Member, Stages) {
 // shared is the object that the values of all releases come from, if waves are of values.
 const shared = "ConfigMap/apps/common:values.yaml"
 
-// view returns a HelmRelease as it is if the versions are those of values.
+// view returns a HelmRelease as it is if the versions are versions of values.
 func (f *fleet) view(hr *helmv2.HelmRelease) *helmv2.HelmRelease {
 	if !f.byValues {
 		return hr

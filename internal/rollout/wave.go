@@ -232,7 +232,7 @@ func origins(input Input, members []Member) map[string]bool {
 	return from
 }
 
-// Inputs returns the inputs of which there are waves among members: those that are wanted, and those of
+// Inputs returns the inputs of which there are waves among members: the wanted ones, and inputs of
 // releases that move or have failed with them. Each is named as its first member has it. An object counts
 // if the values of several members come from it.
 func Inputs(members []Member, resumed time.Time) []Input {

@@ -171,7 +171,7 @@ func (f *wave) describe() string {
 	return b.String()
 }
 
-// pushVersion pushes a version of hello whose Pods differ from those of other versions.
+// pushVersion pushes a version of hello whose Pods differ from the Pods of other versions.
 func (w world) pushVersion(version string) {
 	w.Helper()
 	c, err := harness.LoadChart("hello")
