@@ -192,8 +192,8 @@ func ValuesObjects(hr *helmv2.HelmRelease) []string {
 	return all
 }
 
-// contents returns the contents of all entries of spec.valuesFrom. Those of optional ones that do not exist
-// have no digest.
+// contents returns the contents of all entries of spec.valuesFrom. An optional entry that does not exist has
+// no digest.
 func contents(hr *helmv2.HelmRelease, refs []reference, files []UsedFiles) []release.ValuesContent {
 	objects := ValuesObjects(hr)
 	all := make([]release.ValuesContent, len(objects))

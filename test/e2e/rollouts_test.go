@@ -33,7 +33,7 @@ type wave struct {
 	source   *sourcev1.OCIRepository
 	events   chan *helmv2.HelmRelease
 	releases map[string]*helmv2.HelmRelease
-	// bad are the releases whose Pods become unready while they are watched after the upgrade to 2.0.0.
+	// bad are the releases that fail while they are watched after the upgrade to 2.0.0.
 	bad map[string]bool
 	// most is the largest number of releases in flight.
 	most   int
@@ -53,7 +53,11 @@ func newWave(w world) *wave {
 // add creates a release.
 func (f *wave) add(name string, labels map[string]string, bad bool) {
 	f.Helper()
-	hr := f.Draft(name, fixture.ChartRef(helmv2.KindOCIRepository, "hello"), values{"hook": values{"enabled": false}})
+	message := "good"
+	if bad {
+		message = "bad"
+	}
+	hr := f.Draft(name, fixture.ChartRef(helmv2.KindOCIRepository, "hello"), values{"message": message, "hook": values{"enabled": false}})
 	hr.Labels = labels
 	hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: new(true)}}
 	f.Create(hr)
@@ -102,13 +106,13 @@ func (f *wave) all(is func(hr *helmv2.HelmRelease) bool) bool {
 	return true
 }
 
-// until receives events until something is true of the fleet, and kills the controller some times: each
-// time after a random number of further changes.
+// until receives events until something is true of the fleet, and kills the controller up to some times
+// before: each time after a random number of further changes.
 func (f *wave) until(what string, kills int, done func() bool) {
 	f.Helper()
 	limit := time.After(4 * time.Minute)
 	left := -1
-	for !done() || kills > 0 {
+	for !done() {
 		if kills > 0 && left < 0 {
 			left = 3 + f.random.IntN(12)
 		}
@@ -126,27 +130,12 @@ func (f *wave) until(what string, kills int, done func() bool) {
 			}
 		}
 		f.most = max(f.most, flying)
-		if f.bad[hr.Name] && strings.HasPrefix(hr.Status.History[0].ChartVersion, "2.") && apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionBaking) {
-			f.disturb(hr)
-		}
 		if left--; left == 0 {
 			kills--
 			f.Must(env.Controller.Kill(f.Context()))
 			f.Logf("killed with %d in flight", flying)
 			f.Must(env.Controller.Start())
 		}
-	}
-}
-
-// disturb makes the Pods of a release unready.
-func (f *wave) disturb(hr *helmv2.HelmRelease) {
-	f.Helper()
-	var pods corev1.PodList
-	f.Must(env.Client.List(f.Context(), &pods, client.InNamespace(f.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": hr.Name}))
-	for i := range pods.Items {
-		before := pods.Items[i].DeepCopy()
-		metav1.SetMetaDataAnnotation(&pods.Items[i].ObjectMeta, "simulate.pintle.dev/ready", "never")
-		f.Must(client.IgnoreNotFound(env.Client.Patch(f.Context(), &pods.Items[i], client.MergeFrom(before))))
 	}
 }
 
@@ -171,17 +160,27 @@ func (f *wave) describe() string {
 	return b.String()
 }
 
-// pushVersion pushes a version of hello whose Pods differ from the Pods of other versions.
+// pushVersion pushes a version of hello. With version 2, the ConfigMap of a bad release says so.
 func (w world) pushVersion(version string) {
 	w.Helper()
 	c, err := harness.LoadChart("hello")
 	w.Must(err)
 	c.Metadata.Version = version
-	const before = "        checksum/message:"
 	for _, t := range c.Templates {
-		t.Data = bytes.Replace(t.Data, []byte(before), []byte("        version: {{ .Chart.Version }}\n"+before), 1)
+		if t.Name == "templates/configmap.yaml" {
+			t.Data = append(t.Data, "\n  state: {{ if and (eq .Values.message \"bad\") (hasPrefix \"2.\" .Chart.Version) }}bad{{ else }}good{{ end }}\n"...)
+		}
 	}
 	w.Publish(c)
+}
+
+// limits returns a rollout that watches ConfigMaps for bad releases. The last look of a bake finds them,
+// however late it comes.
+func limits(concurrent, failed int32) *v1alpha1.Rollout {
+	return &v1alpha1.Rollout{
+		MaxConcurrent: concurrent, MaxFailed: failed, BakeTime: metav1.Duration{Duration: 5 * time.Second},
+		BakeExprs: []v1alpha1.BakeExpr{{APIVersion: "v1", Kind: "ConfigMap", Failed: "data.state == 'bad'"}},
+	}
 }
 
 // publish makes source-controller fetch a new version.
@@ -207,9 +206,7 @@ func TestRolloutSurvivesKill(t *testing.T) {
 		f.add(fmt.Sprintf("r%03d", i), nil, i%5 == 1)
 	}
 	f.watch()
-	w.Create(&v1alpha1.ReleasePolicy{ObjectMeta: w.Meta("fleet"), Spec: v1alpha1.ReleasePolicySpec{Rollout: &v1alpha1.Rollout{
-		MaxConcurrent: concurrent, MaxFailed: failures, BakeTime: metav1.Duration{Duration: 5 * time.Second},
-	}}})
+	w.Create(&v1alpha1.ReleasePolicy{ObjectMeta: w.Meta("fleet"), Spec: v1alpha1.ReleasePolicySpec{Rollout: limits(concurrent, failures)}})
 
 	records := map[string]string{}
 	for name := range f.releases {
@@ -295,10 +292,8 @@ func TestRolloutStages(t *testing.T) {
 	f.watch()
 	fleet := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
 	fleet.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.Namespace}}
-	fleet.Spec.Rollout = &v1alpha1.Rollout{
-		MaxConcurrent: 3, MaxFailed: 1, BakeTime: metav1.Duration{Duration: 5 * time.Second},
-		Order: []metav1.LabelSelector{{MatchLabels: canary}, {}},
-	}
+	fleet.Spec.Rollout = limits(3, 1)
+	fleet.Spec.Rollout.Order = []metav1.LabelSelector{{MatchLabels: canary}, {}}
 	f.Create(fleet)
 	t.Cleanup(func() { f.Must(client.IgnoreNotFound(env.Client.Delete(context.WithoutCancel(t.Context()), fleet))) })
 

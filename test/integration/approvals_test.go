@@ -20,6 +20,15 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
+// planNow requests a plan of the HelmRelease, and waits for it until it satisfies ok. The token must be new.
+func (w *world) planNow(hr *helmv2.HelmRelease, token string, ok func(*v1alpha1.ReleasePlan) bool) *v1alpha1.ReleasePlan {
+	w.t.Helper()
+	w.annotate(hr, v1alpha1.AnnotationPlan, token)
+	return w.untilPlanned(hr, "requested by "+token, func(p *v1alpha1.ReleasePlan) bool {
+		return p.Status.LastHandledPlanAt == token && ok(p)
+	})
+}
+
 // untilPlanned waits for a plan of the HelmRelease that satisfies ok.
 func (w *world) untilPlanned(hr *helmv2.HelmRelease, what string, ok func(*v1alpha1.ReleasePlan) bool) *v1alpha1.ReleasePlan {
 	w.t.Helper()

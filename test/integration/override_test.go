@@ -28,10 +28,7 @@ func TestOverride(t *testing.T) {
 	w.untilHeldBy(hr, helmv2.ReasonFrozen)
 	planned := func(token string) *v1alpha1.ReleasePlan {
 		t.Helper()
-		w.annotate(hr, v1alpha1.AnnotationPlan, token)
-		return w.untilPlanned(hr, "the one that is requested", func(p *v1alpha1.ReleasePlan) bool {
-			return p.Status.LastHandledPlanAt == token && p.Status.Digest != ""
-		})
+		return w.planNow(hr, token, func(p *v1alpha1.ReleasePlan) bool { return p.Status.Digest != "" })
 	}
 	override := func(as client.Client, plan *v1alpha1.ReleasePlan, by string) error {
 		before := plan.DeepCopy()

@@ -119,6 +119,15 @@ func (b *bench) expectDatabase(size string, uid types.UID, same bool) {
 	}
 }
 
+// newDatabase returns a bench with a chart of a StatefulSet, and the fields of a release that waits for none of
+// its Pods.
+func newDatabase(t *testing.T, serverSide bool) (*bench, []byte, helmv2.HelmReleaseSpec) {
+	t.Helper()
+	b := newBench(t)
+	b.name = "app"
+	return b, databaseChart(t), unawaited(serverSide)
+}
+
 // TestReplacement: the API server refuses to change templates of claims. An approval that names the
 // StatefulSet has it deleted and created anew, and no other object: its claim stays, and the action makes
 // one revision. Of two refused objects, both must be named.
@@ -127,9 +136,7 @@ func TestReplacement(t *testing.T) {
 	for name, serverSide := range map[string]bool{"server": true, "client": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			b.name = "app"
-			archive, spec := databaseChart(t), unawaited(serverSide)
+			b, archive, spec := newDatabase(t, serverSide)
 			b.mustRun(install, archive, nil, spec)
 			pvc, was := b.claimed(), b.database()
 			bigger := values("size", "2Gi")
@@ -199,9 +206,7 @@ func (b *bench) firstOf(text string) int {
 // that the API server would not create either. Claims that go with a StatefulSet are a loss of data.
 func TestUnreplaceable(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.name = "app"
-	archive, spec := databaseChart(t), unawaited(true)
+	b, archive, spec := newDatabase(t, true)
 	kept := values("annotations", values("helm.sh/resource-policy", "keep"))
 	b.mustRun(install, archive, kept, spec)
 	kept["size"] = "2Gi"
@@ -272,9 +277,7 @@ func (b *bench) meddled(m *meddling) *bench {
 // not deleted, whether it was created before or during the action.
 func TestReplacementOfAnother(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.name = "app"
-	archive, spec := databaseChart(t), unawaited(true)
+	b, archive, spec := newDatabase(t, true)
 	b.mustRun(install, archive, nil, spec)
 	bigger := values("size", "2Gi")
 	another := func() types.UID {
@@ -308,9 +311,7 @@ func TestFailedReplacement(t *testing.T) {
 	for name, serverSide := range map[string]bool{"server": true, "client": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			b.name = "app"
-			archive, spec := databaseChart(t), unawaited(serverSide)
+			b, archive, spec := newDatabase(t, serverSide)
 			b.mustRun(install, archive, nil, spec)
 			bigger := values("size", "2Gi")
 			was := b.database()
@@ -419,9 +420,8 @@ func TestApprovedReplacement(t *testing.T) {
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, values("size", "2Gi")) })
 	planned := func(token string) *v1alpha1.ReleasePlan {
 		t.Helper()
-		w.annotate(hr, v1alpha1.AnnotationPlan, token)
-		return w.untilPlanned(hr, "the one that is requested", func(p *v1alpha1.ReleasePlan) bool {
-			return p.Status.LastHandledPlanAt == token && planCondition(p, v1alpha1.ConditionReady) == "False/Refused"
+		return w.planNow(hr, token, func(p *v1alpha1.ReleasePlan) bool {
+			return planCondition(p, v1alpha1.ConditionReady) == "False/Refused"
 		})
 	}
 	object := v1alpha1.PlanObject{Kind: "StatefulSet", Name: "app"}

@@ -51,8 +51,8 @@ func (r *replacements) has(info *resource.Info) bool {
 
 // delete deletes a named object, and waits until it is gone. Its Pods are deleted in the background. It
 // returns false if the object is not named, if an earlier process of the action has deleted it, and if
-// another object of its name exists: the one that an earlier process has created, or one that nobody
-// has approved.
+// another object of its name exists: an earlier process has created it, or nobody has approved its
+// deletion.
 func (r *replacements) delete(info *resource.Info) (deleted bool, err error) {
 	uid, named := r.uids[keyOf(info)]
 	if !named {

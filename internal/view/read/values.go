@@ -24,11 +24,13 @@ func (r *Reader) Values(ctx context.Context, hr *helmv2.HelmRelease) (view.Value
 		resolver = r.Resolver(r.Client)
 	}
 	want, unread, err := r.readable(ctx, resolver, hr)
-	if _, secrets := resolver.Secrets(ctx, hr); err != nil && secrets != nil {
-		hr = hr.DeepCopy()
-		hr.Spec.ValuesFrom = slices.DeleteFunc(hr.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind == helmv2.KindSecret })
-		want, unread, err = r.readable(ctx, resolver, hr)
-		unread = append(unread, r.without("Secrets", secrets))
+	if err != nil {
+		if _, secrets := resolver.Secrets(ctx, hr); secrets != nil {
+			hr = hr.DeepCopy()
+			hr.Spec.ValuesFrom = slices.DeleteFunc(hr.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind == helmv2.KindSecret })
+			want, unread, err = r.readable(ctx, resolver, hr)
+			unread = append(unread, r.without("Secrets", secrets))
+		}
 	}
 	if err != nil && inputs.HasFiles(hr) {
 		// Limits of all files together, or a file with other content than values.
